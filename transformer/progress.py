@@ -1,0 +1,42 @@
+"""Progress for whatever takes more than two seconds: a bar on a terminal, a plain line every ten seconds in a log."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, TextIO, TypeVar
+
+from tqdm import tqdm
+
+
+T = TypeVar("T")
+
+
+class _Lines:
+    """A text stream on which each redrawing of a bar becomes a line of its own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> None:
+        text = text.replace("\r", "").strip()
+        if text:
+            self.stream.write(text + "\n")
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+
+def bar(total: int | None, what: str, unit: str, done: int = 0) -> Any:
+    """A tqdm bar on stderr that counts `unit`s up to `total`, starting at `done`."""
+    common: dict[str, Any] = {"total": total, "desc": what, "unit": unit, "initial": done, "unit_scale": True}
+    if sys.stderr.isatty():
+        return tqdm(**common, dynamic_ncols=True)
+    layout = "{desc}: {n_fmt}/{total_fmt} {unit} {rate_fmt}, {elapsed} gone, {remaining} left{postfix}"
+    return tqdm(**common, file=_Lines(sys.stderr), mininterval=10, maxinterval=10, bar_format=layout)
+
+
+def track(items: Iterable[T], what: str, unit: str, total: int | None = None) -> Iterator[T]:
+    """Yield the items and show how far they are."""
+    with bar(total, what, unit) as shown:
+        for item in items:
+            yield item
+            shown.update()

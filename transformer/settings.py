@@ -1,0 +1,55 @@
+"""The typed settings of a model, its training and its search. No value has a default here: params.yaml holds them all.
+
+A wrong type or an unknown key is an error; `tasks.settings` turns it into one line that names the key.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Settings(BaseModel):
+    """A section of params.yaml: immutable, no unknown keys, no silent conversions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ModelSettings(Settings):
+    """The shape of the model, in the names of Table 3 of the paper."""
+
+    layers: int = Field(ge=1, description="N: encoder layers, and as many decoder layers")
+    d_model: int = Field(ge=2, multiple_of=2)
+    d_ff: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    d_k: int = Field(ge=1)
+    d_v: int = Field(ge=1)
+    dropout: float = Field(ge=0, lt=1, description="P_drop, section 5.4")
+
+
+class TrainingSettings(Settings):
+    """How a model is trained (section 5). Lengths of time are counted in updates, sizes in tokens."""
+
+    updates: int = Field(ge=1)
+    tokens_per_update: int = Field(
+        ge=1, description="at most so many source and so many target tokens, padding counted"
+    )
+    tokens_per_device: int = Field(ge=1, description="what one device takes at once; accumulation follows from it")
+    warmup: int = Field(ge=1, description="updates over which the rate rises, section 5.3")
+    learning_rate_factor: float = Field(gt=0, description="1.0 is the paper's schedule")
+    beta2: float = Field(gt=0, lt=1, description="Adam's; the paper has 0.98")
+    label_smoothing: float = Field(ge=0, lt=1)
+    precision: Literal["fp32", "bf16", "bf16-loss"] = Field(
+        description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
+    )
+    snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
+    keep_snapshots: int = Field(ge=1)
+    validate_every: int = Field(ge=1, description="updates")
+    seed: int
+
+
+class SearchSettings(Settings):
+    """Beam search (section 6.1)."""
+
+    beam: int = Field(ge=1)
+    length_penalty: float = Field(ge=0, description="alpha of ((5 + |Y|) / 6) ** alpha")
+    extra_length: int = Field(ge=1, description="an output has at most this many tokens more than its input")
