@@ -146,7 +146,8 @@ def read_params(path: Path = PARAMS) -> Params:
     try:
         params = Params.model_validate(raw)
     except ValidationError as error:
-        raise InputError(f"{path}: {_explain(error.errors()[0])}") from None
+        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a typo, before what it left out
+        raise InputError(f"{path}: {_explain(first)}") from None
     for name, experiment in params.experiments.items():
         if experiment.corpus not in params.corpora:
             raise InputError(

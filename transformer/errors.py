@@ -26,12 +26,12 @@ def run_main(main: Callable[[], None]) -> None:
         main()
     except InputError as error:
         sys.exit(_complain(str(error)))
+    except BrokenPipeError:
+        sys.exit(1)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         sys.exit(_complain(f"no disk space left to write {error.filename or 'a file'}: free some and start again"))
-    except BrokenPipeError:
-        sys.exit(1)
 
 
 def _complain(message: str) -> int:

@@ -6,7 +6,6 @@ from typing import Any, TextIO, TypeVar
 
 from tqdm import tqdm
 
-
 T = TypeVar("T")
 
 
