@@ -21,7 +21,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         _flush(temporary)
-        os.replace(temporary, path)
+        temporary.replace(path)
         _flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
@@ -42,7 +42,7 @@ def whole_folder(path: Path) -> Iterator[Path]:
         temporary.chmod(0o755)
         if path.exists():
             shutil.rmtree(path)
-        os.replace(temporary, path)
+        temporary.replace(path)
         _flush(path.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
