@@ -6,6 +6,7 @@ Every stage reads its part through `read_corpus` or `read_experiment`, which ret
 that a stage cannot read what dvc.yaml does not list for it.
 """
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
@@ -155,6 +156,13 @@ def read_params(path: Path = PARAMS) -> Params:
                 f"{did_you_mean(experiment.corpus, params.corpora)}"
             )
     return params
+
+
+def key_argument(kind: str) -> str:
+    """The one argument of a stage's command, such as `python -m tasks.corpus multi30k`; InputError if it is not one."""
+    if len(sys.argv) != 2:
+        raise InputError(f"give the name of one {kind} in {PARAMS}: python -m tasks.STAGE NAME")
+    return sys.argv[1]
 
 
 def read_corpus(key: str, *sections: str, path: Path = PARAMS) -> Any:

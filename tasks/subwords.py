@@ -1,0 +1,108 @@
+"""Stage `subwords`: learn one sub-word vocabulary for both languages (section 5.1).
+
+    python -m tasks.subwords C
+
+in:   data/corpora/C/       train.SRC, train.TGT, corpus.json
+out:  data/subwords/C/      subwords.model   sentencepiece BPE
+                            subwords.json    size of the vocabulary, ids, hash, lines it was learned from
+
+Only our own rule of transformer/text.py changes the text (sentencepiece's is `identity`): its usual one rewrites
+fractions, ellipses and trade marks to forms from which there is no way back.
+"""
+
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+
+from tasks.settings import SubwordSettings, key_argument, read_corpus
+from transformer.errors import InputError, run_main
+from transformer.files import read_json, whole_folder, write_json
+from transformer.progress import track
+from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
+from transformer.text import normalise
+
+CORPORA = Path("data/corpora")
+SUBWORDS = Path("data/subwords")
+
+
+def learn_subwords(corpus: Path, settings: SubwordSettings, out: Path) -> None:
+    """Learn from the train split of `corpus` and write the folder `out`; the same input gives the same bytes.
+
+    InputError if the text does not yield so large a vocabulary, or if its characters alone do not fit in it.
+    """
+    description = read_json(corpus / "corpus.json")
+    languages = description["languages"]
+    lines = 2 * description["pairs"]["train"]
+    used = min(lines, settings.sample)
+    sample = _sample([corpus / f"train.{languages[side]}" for side in ("source", "target")], lines, used, settings.seed)
+    model = _train(track(sample, "learning sub-words: reading", "lines", used), settings.vocabulary)
+    with whole_folder(out) as folder:
+        path = folder / "subwords.model"
+        path.write_bytes(model)
+        learned = Subwords(path)
+        ids = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS}
+        facts = {"vocabulary": learned.size, "sha256": learned.sha256, "ids": ids, "kind": "bpe"}
+        facts |= {"normalisation": "identity, after transformer/text.py", "lines": lines, "lines_used": used}
+        write_json(folder / "subwords.json", facts)
+
+
+def _sample(paths: list[Path], lines: int, used: int, seed: int) -> Iterator[str]:
+    """So many of all lines, drawn over both sides, in the order of the files.
+
+    The trainer's own sampling takes the head of the input, which is one language.
+    """
+    chosen = np.zeros(lines, dtype=bool)
+    chosen[np.random.default_rng(seed).choice(lines, used, replace=False)] = True
+    with (
+        paths[0].open(encoding="utf-8", newline="\n") as source,
+        paths[1].open(encoding="utf-8", newline="\n") as target,
+    ):
+        yield from map(normalise, itertools.compress(itertools.chain(source, target), chosen))
+
+
+def _train(lines: Iterator[str], vocabulary: int) -> bytes:
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=lines,
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=vocabulary,
+            character_coverage=1.0,
+            normalization_rule_name="identity",
+            pad_id=PAD,
+            unk_id=UNK,
+            bos_id=BOS,
+            eos_id=EOS,
+            unk_surface="\ufffd",  # the usual one has spaces around it, and is rewritten to "??" further on
+            max_sentence_length=2**30,  # bytes; longer lines would be left out in silence: the corpus bounds them
+            num_threads=1,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise _explain(str(error), vocabulary) from None
+    return model.getvalue()
+
+
+def _explain(message: str, vocabulary: int) -> Exception:
+    """The trainer's message as a line that says which sizes are possible."""
+    if largest := re.search(r"Please set it to a value <= (\d+)", message):
+        return InputError(f"subwords.vocabulary is {vocabulary}, but this corpus yields {largest[1]} at most: lower it")
+    if smallest := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
+        return InputError(f"subwords.vocabulary is {vocabulary}, but the characters alone take {smallest[1]}: raise it")
+    return RuntimeError(message)
+
+
+def main() -> None:
+    """Learn the sub-words of the corpus named on the command line."""
+    name = key_argument("corpus")
+    learn_subwords(CORPORA / name, read_corpus(name, "subwords").subwords, SUBWORDS / name)
+
+
+if __name__ == "__main__":
+    run_main(main)
