@@ -1,0 +1,250 @@
+"""The model of "Attention Is All You Need", section 3: an encoder and a decoder of attention and feed-forward layers.
+
+Legend of the shape suffixes: B sentences, S source positions, T target positions, D d_model, H heads, K d_k (or d_v),
+F d_ff, V vocabulary, N tokens.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.settings import ModelSettings
+
+# The paper gives no epsilon for its layer normalisation; 1e-6 is that of the first released code.
+LAYER_NORM_EPSILON = 1e-6
+
+
+def sinusoids(length: int, d_model: int) -> Tensor:
+    """Positional encodings (section 3.5): sine in even and cosine in odd dimensions, [length, d_model].
+
+    PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos of the same angle.
+    """
+    position = torch.arange(length, dtype=torch.float64).unsqueeze(1)
+    frequency = torch.exp(torch.arange(0, d_model, 2, dtype=torch.float64) * (-math.log(10000.0) / d_model))
+    angle = position * frequency
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
+
+
+class Attention(nn.Module):
+    """Multi-head attention (section 3.2.2): Concat(head_1 .. head_h) W^O, without biases.
+
+    `projections` holds W^Q, W^K and W^V of all heads below one another, so that self-attention is one product.
+    """
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.heads = settings.heads
+        self.sizes = [settings.heads * settings.d_k, settings.heads * settings.d_k, settings.heads * settings.d_v]
+        self.projections = nn.Parameter(torch.empty(sum(self.sizes), settings.d_model))
+        self.output = nn.Linear(settings.heads * settings.d_v, settings.d_model, bias=False)
+        for matrix in [*self.projections.split(self.sizes), self.output.weight]:
+            nn.init.xavier_uniform_(matrix)
+
+    def _split_heads(self, x_BTN: Tensor) -> Tensor:
+        return x_BTN.view(*x_BTN.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def project(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of self-attention, each [B, H, T, K]."""
+        q, k, v = F.linear(x_BTD, self.projections).split(self.sizes, dim=-1)
+        return self._split_heads(q), self._split_heads(k), self._split_heads(v)
+
+    def project_query(self, x_BTD: Tensor) -> Tensor:
+        """Queries of attention to another sequence, [B, H, T, K]."""
+        return self._split_heads(F.linear(x_BTD, self.projections[: self.sizes[0]]))
+
+    def project_memory(self, memory_BSD: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of the other sequence, each [B, H, S, K]."""
+        k, v = F.linear(memory_BSD, self.projections[self.sizes[0] :]).split(self.sizes[1:], dim=-1)
+        return self._split_heads(k), self._split_heads(v)
+
+    def attend(
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSK: Tensor, mask: Tensor | None = None, causal: bool = False
+    ) -> Tensor:
+        """softmax(Q K^T / sqrt(d_k)) V (equation 1), then W^O: [B, T, D].
+
+        `mask` is boolean and broadcasts to [B, H, T, S]: True where a query may look. Each row has a True.
+        """
+        y_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=mask, is_causal=causal)
+        return self.output(y_BHTK.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
+
+
+class FeedForward(nn.Module):
+    """max(0, x W1 + b1) W2 + b2 (equation 2)."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.inner = nn.Linear(settings.d_model, settings.d_ff)
+        self.outer = nn.Linear(settings.d_ff, settings.d_model)
+        for linear in (self.inner, self.outer):
+            nn.init.xavier_uniform_(linear.weight)
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        """[B, T, D] to [B, T, D]."""
+        return self.outer(F.relu(self.inner(x_BTD)))  # type: ignore[no-any-return]
+
+
+class Residual(nn.Module):
+    """LayerNorm(x + Dropout(Sublayer(x))): post-LN, sections 3.1 and 5.4."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(settings.d_model, eps=LAYER_NORM_EPSILON)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(self, x_BTD: Tensor, sublayer_BTD: Tensor) -> Tensor:
+        """Both [B, T, D]."""
+        return self.norm(x_BTD + self.dropout(sublayer_BTD))  # type: ignore[no-any-return]
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward (section 3.1)."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.attention = Attention(settings)
+        self.attention_residual = Residual(settings)
+        self.feed_forward = FeedForward(settings)
+        self.feed_forward_residual = Residual(settings)
+
+    def forward(self, x_BSD: Tensor, mask: Tensor | None) -> Tensor:
+        """[B, S, D] to [B, S, D]; `mask` as in `Attention.attend`."""
+        x_BSD = self.attention_residual(x_BSD, self.attention.attend(*self.attention.project(x_BSD), mask))
+        return self.feed_forward_residual(x_BSD, self.feed_forward(x_BSD))  # type: ignore[no-any-return]
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention to earlier positions, attention to the source, then feed-forward (section 3.1)."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        super().__init__()
+        self.attention = Attention(settings)
+        self.attention_residual = Residual(settings)
+        self.cross_attention = Attention(settings)
+        self.cross_attention_residual = Residual(settings)
+        self.feed_forward = FeedForward(settings)
+        self.feed_forward_residual = Residual(settings)
+
+    def forward(self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor | None) -> Tensor:
+        """All positions at once, for training."""
+        attended = self.attention.attend(*self.attention.project(y_BTD), causal=True)
+        return self._rest(y_BTD, attended, self.cross_attention.project_memory(memory_BSD), mask)
+
+    def step(self, y_B1D: Tensor, cache: "LayerCache", mask: Tensor | None) -> Tensor:
+        """One new position, for search; its key and value are appended to the cache."""
+        q, k, v = self.attention.project(y_B1D)
+        cache.append(k, v)
+        attended = self.attention.attend(q, cache.keys, cache.values)
+        return self._rest(y_B1D, attended, (cache.memory_keys, cache.memory_values), mask)
+
+    def _rest(self, y: Tensor, attended: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
+        y = self.attention_residual(y, attended)
+        query = self.cross_attention.project_query(y)
+        y = self.cross_attention_residual(y, self.cross_attention.attend(query, *memory, mask))
+        return self.feed_forward_residual(y, self.feed_forward(y))  # type: ignore[no-any-return]
+
+
+@dataclass
+class LayerCache:
+    """What one decoder layer remembers of a search: keys and values of the source and of the positions so far."""
+
+    memory_keys: Tensor
+    memory_values: Tensor
+    keys: Tensor
+    values: Tensor
+
+    def append(self, k_BH1K: Tensor, v_BH1K: Tensor) -> None:
+        """Add one position."""
+        self.keys = torch.cat([self.keys, k_BH1K], dim=2)
+        self.values = torch.cat([self.values, v_BH1K], dim=2)
+
+    def select(self, rows: Tensor) -> None:
+        """Keep the given rows of the batch, in that order (an index may be there more than once)."""
+        self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+
+    def select_memory(self, rows: Tensor) -> None:
+        """The same for the source's part, which only changes when sentences leave the batch."""
+        self.memory_keys = self.memory_keys.index_select(0, rows)
+        self.memory_values = self.memory_values.index_select(0, rows)
+
+
+class Transformer(nn.Module):
+    """The whole model. One matrix serves both embeddings and the pre-softmax projection (section 3.4).
+
+    Args:
+        settings: its shape.
+        vocabulary: the number of sub-words, shared by both languages.
+    """
+
+    positions: Tensor
+
+    def __init__(self, settings: ModelSettings, vocabulary: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.embedding = nn.Parameter(torch.empty(vocabulary, settings.d_model))
+        nn.init.normal_(self.embedding, std=settings.d_model**-0.5)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
+        self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.layers))
+        self.register_buffer("positions", sinusoids(256, settings.d_model), persistent=False)
+
+    def _embed(self, ids_BT: Tensor, first: int = 0) -> Tensor:
+        """Embeddings times sqrt(d_model) plus positions, counted from `first` (sections 3.4 and 3.5): [B, T, D]."""
+        end = first + ids_BT.size(1)
+        if end > self.positions.size(0):
+            self.positions = sinusoids(2 * end, self.settings.d_model).to(self.embedding.device)
+        x_BTD = F.embedding(ids_BT, self.embedding) * math.sqrt(self.settings.d_model)
+        return self.dropout(x_BTD + self.positions[first:end])  # type: ignore[no-any-return]
+
+    def encode(self, source_BS: Tensor, mask: Tensor | None) -> Tensor:
+        """Source ids (each sentence ends with the end symbol, then padding) to the encoder's output, [B, S, D].
+
+        `mask` is `padding_mask` of the source, or None where no sentence is padded.
+        """
+        x_BSD = self._embed(source_BS)
+        for layer in self.encoder:
+            x_BSD = layer(x_BSD, mask)
+        return x_BSD
+
+    def forward(self, source_BS: Tensor, target_BT: Tensor, mask: Tensor | None) -> Tensor:
+        """The decoder's output [B, T, D] for shifted target ids; `logits` turns it into scores of the next sub-word.
+
+        Padded target positions follow all real ones, which never look at them: they need no mask.
+        """
+        memory_BSD = self.encode(source_BS, mask)
+        y_BTD = self._embed(target_BT)
+        for layer in self.decoder:
+            y_BTD = layer(y_BTD, memory_BSD, mask)
+        return y_BTD
+
+    def logits(self, y_BTD: Tensor) -> Tensor:
+        """Scores of each sub-word, before the softmax: [B, T, V]."""
+        return F.linear(y_BTD, self.embedding)
+
+    def start(self, memory_BSD: Tensor) -> list[LayerCache]:
+        """An empty cache for each decoder layer."""
+        caches = []
+        for layer in self.decoder:
+            k, v = layer.cross_attention.project_memory(memory_BSD)  # type: ignore[operator, union-attr]
+            caches.append(LayerCache(k, v, k[:, :, :0], v[:, :, :0]))
+        return caches
+
+    def step(self, ids_B: Tensor, position: int, caches: list[LayerCache], mask: Tensor | None) -> Tensor:
+        """Scores of the next sub-word after `ids_B` at `position`, [B, V]; the caches grow by one position."""
+        y_B1D = self._embed(ids_B.unsqueeze(1), position)
+        for layer, cache in zip(self.decoder, caches, strict=True):
+            y_B1D = layer.step(y_B1D, cache, mask)  # type: ignore[operator]
+        return self.logits(y_B1D.squeeze(1))
+
+
+def padding_mask(lengths_B: Tensor, longest: int) -> Tensor:
+    """True at real positions, [B, 1, 1, longest], for keys in `Attention.attend`."""
+    return (torch.arange(longest, device=lengths_B.device) < lengths_B.unsqueeze(1))[:, None, None, :]
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Trained numbers, shared ones once."""
+    return sum(parameter.numel() for parameter in model.parameters())

@@ -1,0 +1,143 @@
+"""Beam search as in section 6.1: batched over sentences, with key/value caches; finished sentences leave the batch.
+
+Legend: B sentences still searched, W beam, S source positions, V vocabulary. Rows of the decoder's batch are B * W.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from transformer.model import LayerCache, Transformer, padding_mask
+from transformer.settings import SearchSettings
+from transformer.subwords import BOS, EOS, PAD
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """((5 + |Y|) / 6) ** alpha, by which a sum of log-probabilities is divided; |Y| counts the end symbol.
+
+    Wu et al. 2016, equation 14, to which section 6.1 refers. alpha 0 leaves plain sums.
+    """
+    return float(((5 + length) / 6) ** alpha)
+
+
+@dataclass
+class Hypothesis:
+    """One output: ids without the end symbol, its penalised score, and whether the length limit cut it."""
+
+    ids: list[int]
+    score: float
+    cut: bool = False
+
+
+@dataclass
+class _Sentence:
+    """What the search knows of one sentence: its place in the input, its length limit, its best finished output."""
+
+    place: int
+    limit: int
+    best: Hypothesis = field(default_factory=lambda: Hypothesis([], float("-inf")))
+
+
+@torch.inference_mode()
+def beam_search(model: Transformer, sources: list[list[int]], settings: SearchSettings) -> list[Hypothesis]:
+    """The best output for each source (ids without end symbol), in the order of the sources.
+
+    The search of a sentence ends when no unfinished hypothesis can still beat the best finished one: log-probabilities
+    only fall, so an unfinished one is worth at most its sum now over the largest penalty it can reach. At the limit
+    (input length + extra_length, end symbol not counted) the best unfinished one is taken if nothing has finished.
+
+    Args:
+        model: in evaluation mode.
+        sources: ids of each sentence; all are searched as one batch, so give sentences of like length.
+        settings: beam, length penalty and extra length.
+    """
+    device = model.embedding.device
+    lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
+    source_BS = torch.full((len(sources), int(lengths.max())), PAD, device=device)
+    for row, source in enumerate(sources):
+        source_BS[row, : len(source) + 1] = torch.tensor([*source, EOS], device=device)
+    mask = padding_mask(lengths, source_BS.size(1))
+    memory = model.encode(source_BS, mask)
+    rows = torch.arange(len(sources), device=device).repeat_interleave(settings.beam)
+    caches = model.start(memory)
+    for cache in caches:
+        cache.select(rows)
+        cache.select_memory(rows)
+    sentences = [_Sentence(place, len(source) + settings.extra_length) for place, source in enumerate(sources)]
+    finished: list[Hypothesis] = [sentence.best for sentence in sentences]
+    for sentence in _search(model, settings, sentences, caches, mask.index_select(0, rows)):
+        finished[sentence.place] = sentence.best
+    return finished
+
+
+def _search(
+    model: Transformer, settings: SearchSettings, sentences: list[_Sentence], caches: list[LayerCache], mask: Tensor
+) -> list[_Sentence]:
+    beam, alpha, device = settings.beam, settings.length_penalty, mask.device
+    done: list[_Sentence] = []
+    # All beams of a sentence begin alike: only the first may be extended at the first step.
+    scores_BW = torch.full((len(sentences), beam), float("-inf"), device=device)
+    scores_BW[:, 0] = 0
+    history = torch.full((len(sentences) * beam, 1), BOS, device=device)
+    position = 0
+    while sentences:
+        logits = model.step(history[:, -1], position, caches, mask).float()
+        logits[:, PAD] = logits[:, BOS] = float("-inf")
+        position += 1
+        log_probabilities = logits.log_softmax(1).view(len(sentences), beam, -1)
+        vocabulary = log_probabilities.size(2)
+        totals = (scores_BW.unsqueeze(2) + log_probabilities).flatten(1)
+        # Twice the beam: even if each beam's best is the end symbol, a full beam of unfinished ones remains.
+        top_scores, top = totals.topk(min(2 * beam, totals.size(1)), dim=1)
+        from_beam, ids = top // vocabulary, top % vocabulary
+        ends = ids == EOS
+        _keep_finished(sentences, top_scores, from_beam, ends, history, beam, alpha)
+        # Unfinished candidates keep their order; the first `beam` of them go on.
+        alive_scores, choice = top_scores.masked_fill(ends, float("-inf")).topk(beam, dim=1)
+        scores_BW = alive_scores
+        base = torch.arange(len(sentences), device=device).unsqueeze(1) * beam
+        parents = (base + from_beam.gather(1, choice)).flatten()
+        history = torch.cat([history.index_select(0, parents), ids.gather(1, choice).view(-1, 1)], dim=1)
+        stay = _still_open(sentences, scores_BW, history, beam, alpha, done)
+        if len(stay) < len(sentences):
+            kept = torch.tensor(stay, dtype=torch.long, device=device)
+            sentences, scores_BW = [sentences[i] for i in stay], scores_BW[kept]
+            kept_rows = (kept.unsqueeze(1) * beam + torch.arange(beam, device=device)).flatten()
+            parents, history, mask = parents[kept_rows], history[kept_rows], mask[kept_rows]
+            for cache in caches:
+                cache.select_memory(kept_rows)
+        for cache in caches:
+            cache.select(parents)
+    return done
+
+
+def _keep_finished(
+    sentences: list[_Sentence], scores: Tensor, from_beam: Tensor, ends: Tensor, history: Tensor, beam: int, alpha: float
+) -> None:
+    """Candidates that end here become a sentence's best output if their penalised score is higher."""
+    penalty = length_penalty(history.size(1), alpha)  # history begins with BOS: its size is |Y| with the end symbol
+    for row, candidate in ends.nonzero().tolist():
+        score = float(scores[row, candidate]) / penalty
+        if score > sentences[row].best.score:
+            output = history[row * beam + int(from_beam[row, candidate]), 1:].tolist()
+            sentences[row].best = Hypothesis(output, score)
+
+
+def _still_open(
+    sentences: list[_Sentence], scores_BW: Tensor, history: Tensor, beam: int, alpha: float, done: list[_Sentence]
+) -> list[int]:
+    """Rows of the sentences that go on; the others are added to `done`."""
+    stay = []
+    length = history.size(1) - 1
+    for row, (sentence, score) in enumerate(zip(sentences, scores_BW[:, 0].tolist(), strict=True)):
+        if score / length_penalty(sentence.limit + 1, alpha) <= sentence.best.score:
+            done.append(sentence)
+        elif length >= sentence.limit:
+            if sentence.best.score == float("-inf"):
+                ids = history[row * beam, 1:].tolist()
+                sentence.best = Hypothesis(ids, score / length_penalty(length, alpha), cut=True)
+            done.append(sentence)
+        else:
+            stay.append(row)
+    return stay

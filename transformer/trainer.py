@@ -1,0 +1,283 @@
+"""Training as in section 5 of the paper, on one or many devices; a function of settings, data and seed.
+
+Each update takes one batch of the epoch's plan, divided over ranks and accumulation; the summed loss is divided once,
+by all its target tokens. Random numbers are drawn anew for each (seed, update, rank, piece), so that a training that
+was stopped and continued ends with the same weights as one that was not.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from transformer.batches import Batch, collate, pieces, plan_epoch
+from transformer.checkpoints import resume, write_checkpoint, write_snapshot
+from transformer.cost import batch_flops
+from transformer.files import write_json
+from transformer.loss import smoothed_loss
+from transformer.model import Transformer
+from transformer.progress import bar
+from transformer.schedule import learning_rate
+from transformer.settings import ModelSettings, TrainingSettings
+from transformer.shards import Pairs
+
+ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
+CURVE_POINTS = 500
+SECONDS_BETWEEN_CHECKPOINTS = 600.0
+
+Report = Callable[[int, dict[str, float]], None]
+
+
+class Stopped(Exception):
+    """The training was asked to end (SIGTERM, or its parent is gone) and has written a checkpoint."""
+
+
+class Trainer:
+    """One training on one rank.
+
+    Args:
+        settings: shape of the model.
+        training: how it is trained.
+        vocabulary: number of sub-words.
+        train: the pairs to learn from.
+        valid: the pairs on which perplexity is measured.
+        folder: for checkpoints, snapshots and progress.json.
+        report: called on rank 0 with (update, metrics) at each point of the curve.
+        seconds_between_checkpoints: of wall-clock time; they serve resuming only.
+    """
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        training: TrainingSettings,
+        vocabulary: int,
+        train: Pairs,
+        valid: Pairs,
+        folder: Path,
+        report: Report = lambda update, metrics: None,
+        seconds_between_checkpoints: float = SECONDS_BETWEEN_CHECKPOINTS,
+    ) -> None:
+        self.settings, self.training, self.folder, self.report = settings, training, folder, report
+        self.train_pairs, self.valid_pairs = train, valid
+        self.train_lengths = train.source_lengths + 1, train.target_lengths + 1  # with the end symbol
+        self.valid_lengths = valid.source_lengths + 1, valid.target_lengths + 1
+        self.seconds_between_checkpoints = seconds_between_checkpoints
+        self.ranks, self.rank = (dist.get_world_size(), dist.get_rank()) if dist.is_initialized() else (1, 0)
+        self.device = pick_device()
+        torch.manual_seed(training.seed)
+        self.model = Transformer(settings, vocabulary).to(self.device)
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), betas=(ADAM_BETA1, training.beta2), eps=ADAM_EPSILON, fused=True
+        )
+        self.parallel: nn.Module = self.model
+        if self.ranks > 1:
+            self.parallel = DistributedDataParallel(self.model)
+        bf16 = training.precision != "fp32" and has_bf16(self.device)
+        self.body_bf16 = bf16 and training.precision == "bf16"
+        self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
+        self.accumulation = -(-training.tokens_per_update // (training.tokens_per_device * self.ranks))
+        self.stop = threading.Event()
+        self.progress: dict[str, Any] = {
+            "update": 0, "epoch": 0, "batch": 0, "seconds": 0.0, "validation_seconds": 0.0, "flops": 0.0,
+            "source_tokens": 0, "target_tokens": 0, "curve": [],
+        }  # fmt: skip
+
+    def run(self) -> dict[str, Any]:
+        """Train to the last update and return what was done: seconds, tokens, FLOPs and the curve.
+
+        Raises:
+            Stopped: asked to end before that; a checkpoint holds all that was done.
+            FloatingPointError: the loss is no longer finite.
+        """
+        self.progress = resume(self.folder, self.model, self.optimizer) or self.progress
+        last_checkpoint = time.monotonic()
+        shown = bar(self.training.updates, "train", "update", self.progress["update"]) if self.rank == 0 else None
+        window = _Window()
+        try:
+            for update, batch in self._batches():
+                started = time.monotonic()
+                self._update(update, batch, window)
+                self.progress["seconds"] += time.monotonic() - started
+                window.seconds += time.monotonic() - started
+                if shown is not None:
+                    shown.update()
+                self._after_update(update, window, shown)
+                if self.stop.is_set() or time.monotonic() - last_checkpoint > self.seconds_between_checkpoints:
+                    self._checkpoint()
+                    last_checkpoint = time.monotonic()
+                if self.stop.is_set():
+                    raise Stopped
+            self._checkpoint()
+        finally:
+            if shown is not None:
+                shown.close()
+        return self.progress
+
+    def _batches(self) -> Any:
+        """(update, indices) from where the training stands to its end; keeps the position in the plan."""
+        progress = self.progress
+        while True:
+            plan = plan_epoch(
+                *self.train_lengths, self.training.tokens_per_update, self.training.seed, progress["epoch"]
+            )
+            for position in range(progress["batch"], len(plan)):
+                if progress["update"] == self.training.updates:
+                    return
+                progress["batch"] = position + 1
+                progress["update"] += 1
+                yield progress["update"], plan[position]
+            progress["epoch"], progress["batch"] = progress["epoch"] + 1, 0
+
+    def _update(self, update: int, indices: np.ndarray[Any, Any], window: "_Window") -> None:
+        rate = learning_rate(update, self.settings.d_model, self.training.warmup, self.training.learning_rate_factor)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.parallel.train()
+        source_tokens, target_tokens = (int(lengths[indices].sum()) for lengths in self.train_lengths)
+        shares = pieces(indices, self.ranks, self.rank, self.accumulation)
+        for number, share in enumerate(shares):
+            torch.manual_seed(_mix(self.training.seed, update, self.rank, number))
+            # Where a batch has fewer rows than there are pieces, some piece gets one row that counts nothing.
+            batch = collate(self.train_pairs, share if len(share) else indices[:1]).to(self.device)
+            loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(share) > 0)
+            last = number == len(shares) - 1
+            with self._gradients_stay_here(not last):
+                # DDP takes the mean over ranks; the division by all target tokens must come out once.
+                (loss * (self.ranks / target_tokens)).backward()
+            if len(share):
+                window.loss += loss.detach()
+                window.nll += nll.detach()
+                self.progress["flops"] += batch_flops(self.settings, self.model.embedding.size(0), batch) * self.ranks
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        window.tokens += target_tokens
+        window.rate = rate
+        self.progress["source_tokens"] += source_tokens
+        self.progress["target_tokens"] += target_tokens
+
+    def _gradients_stay_here(self, wanted: bool) -> AbstractContextManager[None]:
+        """Ranks exchange their gradients once, after the last piece of an update."""
+        if wanted and isinstance(self.parallel, DistributedDataParallel):
+            return self.parallel.no_sync()
+        return nullcontext()
+
+    def _loss(self, batch: Batch, label_smoothing: float, counts: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.body_bf16):
+            y_BTD = self.parallel(batch.source_BS, batch.target_BT, batch.mask)
+        real = batch.real if counts else torch.zeros_like(batch.real)
+        y_ND = y_BTD[real].float()
+        return smoothed_loss(y_ND, self.model.embedding, batch.gold_BT[real], label_smoothing, self.loss_dtype)
+
+    def _after_update(self, update: int, window: "_Window", shown: Any) -> None:
+        """Snapshots, validation and the curve, each at fixed update numbers."""
+        training = self.training
+        last = update == training.updates
+        if self.rank == 0 and update % training.snapshot_every == 0:
+            write_snapshot(self.folder, update, self.model, training.keep_snapshots)
+        validate = update % training.validate_every == 0 or last
+        if not validate and update % max(1, training.updates // CURVE_POINTS) != 0:
+            return
+        metrics = window.metrics(self.ranks)
+        if not np.isfinite(metrics["loss"]):
+            raise FloatingPointError(f"the loss at update {update} is {metrics['loss']}")
+        window.reset()
+        if validate:
+            started = time.monotonic()
+            metrics["valid_nll"] = self.validate()
+            metrics["valid_perplexity"] = float(np.exp(metrics["valid_nll"]))
+            self.progress["validation_seconds"] += time.monotonic() - started
+        self.progress["curve"].append({"update": update, **metrics})
+        if self.rank == 0:
+            rounded = {"loss": f"{metrics['loss']:.3f}", "tokens/s": f"{metrics['tokens_per_second']:.0f}"}
+            shown.set_postfix(rounded, refresh=False)
+            write_json(self.folder / "progress.json", {"update": update, "updates": training.updates, **metrics})
+            self.report(update, metrics)
+
+    @torch.no_grad()
+    def validate(self) -> float:
+        """Negative log-likelihood in nats per target sub-word of the valid pairs, end symbols included."""
+        self.parallel.eval()
+        plan = plan_epoch(*self.valid_lengths, self.training.tokens_per_device, seed=0, epoch=0)
+        total = torch.zeros(2, dtype=torch.float64)
+        for indices in plan[self.rank :: self.ranks]:
+            batch = collate(self.valid_pairs, indices).to(self.device)
+            total += torch.tensor([self._loss(batch, label_smoothing=0.0)[1].item(), batch.target_tokens])
+        if self.ranks > 1:
+            total = all_sum(total, self.device)
+        return float(total[0] / total[1])
+
+    def _checkpoint(self) -> None:
+        if self.rank == 0:
+            write_checkpoint(self.folder, self.model, self.optimizer, self.progress)
+
+
+class _Window:
+    """Sums since the last point of the curve; on the device, so that no update waits for them."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.loss: Any = 0.0
+        self.nll: Any = 0.0
+        self.tokens, self.seconds, self.rate = 0, 0.0, 0.0
+
+    def metrics(self, ranks: int) -> dict[str, float]:
+        sums = torch.tensor([float(self.loss), float(self.nll)], dtype=torch.float64)
+        if ranks > 1:
+            sums = all_sum(sums, pick_device())
+        loss, nll = (sums / self.tokens).tolist()
+        return {
+            "loss": loss,
+            "perplexity": float(np.exp(nll)),
+            "learning_rate": self.rate,
+            "tokens_per_second": self.tokens / self.seconds,
+        }
+
+
+def all_sum(values: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """The sum of a small tensor over all ranks."""
+    values = values.to(device)
+    dist.all_reduce(values)
+    return values.cpu()
+
+
+def pick_device() -> torch.device:
+    """The rank's GPU, or the CPU."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether products in bf16 are faster than in fp32 there."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def stop_when_asked(trainer: Trainer) -> None:
+    """End the training with a checkpoint on SIGTERM, and when the process that started it is gone."""
+    signal.signal(signal.SIGTERM, lambda number, frame: trainer.stop.set())
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        trainer.stop.set()
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _mix(*numbers: int) -> int:
+    return int(np.random.SeedSequence(numbers).generate_state(1)[0])
