@@ -13,14 +13,15 @@ _CODE = re.compile(r"\{%|\{#|\[%key:")
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _LIST = re.compile(r"^\s*([-*•]|\d+[.)])\s.*\n\s*([-*•]|\d+[.)])\s", re.MULTILINE)
-_HEADING = re.compile(r"^\s*#+\s+", re.MULTILINE)
+_HEADING = re.compile(r"^\s*#+\s+(.*)$", re.MULTILINE)
 _BREAK = re.compile(r"</?(br|p|div|li|ul|ol|h\d|tr|td)\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(a|abbr|b|big|center|code|em|font|i|img|kbd|label|pre|q|s|samp|small|span|strong|sub|sup|tt|u|var)\b[^<>]*>",
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!?\[([^\[\]]+)\]\([^()\s]*\)")
-_EMPHASIS = re.compile(r"\*\*|`")
+_STRONG = re.compile(r"\*\*|`")
+_EMPHASIS = re.compile(r"(?<![\w*])\*([^\s*](?:[^*]*[^\s*])?)\*(?![\w*])")
 _PAIRED = re.compile(r"\{(\w+)\}(.*?)\{/\1\}", re.DOTALL)  # {link}here{/link}
 _MNEMONIC = re.compile(r"(?<![\w&])&(?=\w)|(?<=[^\W\d_])&(?=[a-zäöüßàâçéèêëîïôùûœ])")
 _LEFT_OVER = re.compile(r"[{}<>|\\]|\$\w|%\w|\]\(|\w%%?\w")
@@ -60,8 +61,8 @@ def _paragraphs(text: str) -> list[str]:
 
 def _without_markup(text: str) -> str:
     text = _TAG.sub("", _BREAK.sub("\n\n", text))
-    text = _LINK.sub(r"\1", _HEADING.sub("", text))
-    return html.unescape(_PAIRED.sub(r"\2", _EMPHASIS.sub("", text)))
+    text = _LINK.sub(r"\1", _HEADING.sub(r"\1\n\n", text))
+    return html.unescape(_PAIRED.sub(r"\2", _EMPHASIS.sub(r"\1", _STRONG.sub("", text))))
 
 
 def _plain_pair(source: str, target: str) -> tuple[str, str]:

@@ -17,6 +17,11 @@ from transformer.progress import track
 
 SPLITS = ("train", "valid", "test")
 
+WMT14_NOT_YET = (
+    "origin.kind is wmt14, and reading the archives of WMT14 is not there yet; "
+    "with your own copy of the text, a corpus of kind files works today"
+)
+
 Pair = tuple[str, str]
 
 
@@ -40,10 +45,7 @@ def read_origin(origin: WheelsOrigin | FilesOrigin | Wmt14Origin, languages: Lan
             {"split": split, "file": path.name, "sha256": sha256(path)} for split in SPLITS for path in files[split]
         ]
         return Texts(pairs, sources)
-    raise InputError(
-        "origin.kind wmt14: reading the WMT14 archives is not there yet; "
-        "a corpus of kind files works today with your own copy of the text"
-    )
+    raise InputError(WMT14_NOT_YET)
 
 
 def _read_wheels(origin: WheelsOrigin, languages: Languages, max_characters: int) -> Texts:

@@ -1,0 +1,78 @@
+"""Checks before any work, and tells DVC about files that are not in this folder.
+
+    python -m tasks.check [EXPERIMENT ...]
+
+in:   params.yaml, and the user's own files that it names
+out:  data/sources/C.json    for each corpus C of the experiments: names, sizes and hashes of these files
+
+The stage corpus@C depends on data/sources/C.json, so that it runs again when the user's files change, wherever they
+are; no path of this machine is in it. With no experiment named, the files of every corpus are looked at, and what is
+missing is no error: data/sources/C.json then says so, unless it has seen the files before.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tasks.parallel_files import find_files
+from tasks.settings import Corpus, FilesOrigin, Wmt14Origin, read_params
+from tasks.sources import WMT14_NOT_YET
+from transformer.errors import InputError, did_you_mean, run_main
+from transformer.files import sha256, write_json
+
+SOURCES = Path("data/sources")
+LARGE = 2_000_000_000  # bytes, a second or two
+
+
+def check(experiments: list[str], sources: Path = SOURCES) -> None:
+    """Check params.yaml and the named experiments, or all corpora, and write what DVC shall watch.
+
+    InputError for an unknown experiment, or for a named one whose corpus cannot be had.
+    """
+    params = read_params()
+    for name in experiments:
+        if name not in params.experiments:
+            raise InputError(f"params.yaml: no experiment {name!r}; {did_you_mean(name, params.experiments)}")
+    named = dict.fromkeys(params.experiments[name].corpus for name in experiments)
+    for name in named or params.corpora:
+        path = sources / f"{name}.json"
+        try:
+            if name in named and isinstance(params.corpora[name].origin, Wmt14Origin):
+                raise InputError(WMT14_NOT_YET)
+            _write_if_new(path, _fingerprint(params.corpora[name]))
+        except InputError as error:
+            if name in named:
+                raise InputError(f"corpus {name}: {error}") from None
+            if not path.exists():
+                write_json(path, {"missing": "its files were not found"})
+
+
+def _fingerprint(corpus: Corpus) -> dict[str, Any]:
+    """What tells whether the text outside this folder is still the same."""
+    if not isinstance(corpus.origin, FilesOrigin):
+        return {"kind": corpus.origin.kind}  # the rest stands in params.yaml
+    files = [(split, path) for split, paths in find_files(corpus.origin).items() for path in paths]
+    size = sum(path.stat().st_size for _, path in files)
+    if size > LARGE:
+        print(f"hashing {size / 1e9:.1f} GB of your own text", file=sys.stderr, flush=True)
+    facts = [
+        {"split": split, "name": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
+        for split, path in files
+    ]
+    return {"kind": corpus.origin.kind, "files": facts}
+
+
+def _write_if_new(path: Path, value: dict[str, Any]) -> None:
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        write_json(path, value)
+
+
+def main() -> None:
+    """Check for the experiments named on the command line."""
+    check(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    run_main(main)
