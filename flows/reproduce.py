@@ -1,0 +1,138 @@
+"""The flow `reproduce-paper`: one Prefect task for each stage of dvc.yaml that the experiments need.
+
+    python -m flows.reproduce tiny              # everything that tiny's scores need, then the tables
+    python -m flows.reproduce tiny multi30k     # both, side by side where they can
+
+What is up to date is skipped, so that the same command continues after a failure, a Ctrl-C or a power cut. Exit
+codes: 0 all done, 1 a stage failed, 2 something given is wrong. Needs no Prefect server; where PREFECT_API_URL names
+one, the run is seen there.
+"""
+
+import argparse
+import logging
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, get_run_logger, runtime, task
+from prefect.artifacts import create_markdown_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.futures import PrefectFuture, wait
+from prefect.states import Completed, Failed
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.console import plain_logging
+from flows.errors import BadInput, StageError
+from flows.graph import read_plan
+from flows.processes import end_processes, marked
+from flows.server import server
+from flows.stage import MARK, Run, check_input, run_stage
+
+# Prefect's states, tasks and runs are generic in ways that say nothing here.
+State = Any
+
+
+def _try_again(_task: Any, _task_run: Any, state: State) -> bool:
+    error = state.result(raise_on_failure=False)
+    return not (isinstance(error, StageError) and (error.is_bad_input or error.stopped))
+
+
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=_try_again)
+def bring_up_to_date(stage: str, run: Run) -> None:
+    """One stage; its output is the task's log."""
+    run_stage(stage, get_run_logger().info, run)
+
+
+def _end_stages(flow: Any, flow_run: Any, state: State) -> None:
+    """For a flow that was killed before it could do so; called by the worker then."""
+    end_processes(lambda: marked(MARK, str(flow_run.id)))
+
+
+@flow(
+    name="reproduce-paper",
+    task_runner=ThreadPoolTaskRunner(),  # type: ignore[arg-type]
+    on_cancellation=[_end_stages],
+    on_crashed=[_end_stages],
+)
+def reproduce_paper(experiments: list[str]) -> State:
+    """Run what the experiments' scores need, then what reads the scores; show the tables as artifacts."""
+    run = Run(id=str(runtime.flow_run.id))
+    try:
+        check_input(experiments, get_run_logger().info, run)
+        plan = read_plan(experiments)
+        states = _run_stages(plan.needed, run)
+        if any(states[target].is_completed() for target in plan.targets):
+            states |= _run_stages(plan.downstream, run)
+            _show(plan.tables)
+    except BadInput as error:
+        return Failed(name="BadInput", message=str(error))
+    finally:
+        run.end()
+    return _outcome(states, experiments)
+
+
+def _run_stages(stages: dict[str, list[str]], run: Run) -> dict[str, State]:
+    """Run each stage as soon as those that it reads from are done; all states, when nothing more can run."""
+    futures: dict[str, PrefectFuture[None]] = {}
+    for name, inputs in stages.items():
+        named = bring_up_to_date.with_options(name=name, task_run_name=name)
+        before = [futures[one] for one in inputs if one in futures]
+        futures[name] = named.submit(name, run, wait_for=before, return_state=False)
+    wait(list(futures.values()))
+    return {name: future.state for name, future in futures.items()}
+
+
+def _show(tables: list[Path]) -> None:
+    for table in filter(Path.exists, tables):
+        key = re.sub(r"[^a-z0-9]+", "-", table.stem.lower())
+        create_markdown_artifact(table.read_text(encoding="utf-8"), key=key, description=table.name)
+
+
+def _outcome(states: dict[str, State], experiments: list[str]) -> State:
+    failed = {name: state for name, state in states.items() if not state.is_completed()}
+    errors = [state.result(raise_on_failure=False) for state in failed.values()]
+    errors = [error for error in errors if isinstance(error, StageError)]
+    if not failed:
+        return Completed(message=f"{len(states)} stages are up to date")
+    if errors and all(error.is_bad_input for error in errors):
+        return Failed(name="BadInput", message="; ".join(f"{error.stage}: {error.cause}" for error in errors))
+    causes = "; ".join(f"{error.stage} failed with exit code {error.exit_code} ({error.cause})" for error in errors)
+    again = " ".join(experiments)
+    return Failed(
+        message=f"{causes or ', '.join(failed) + ' did not run'}. What the stage wrote is in its task's log; "
+        f"`python -m flows.reproduce {again}` continues from there"
+    )
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m flows.reproduce",
+        description="Bring the scores of experiments up to date, with all that they need, and redraw the tables.",
+        epilog="Example: python -m flows.reproduce tiny multi30k",
+    )
+    parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT", help="a key of `experiments` in params.yaml")
+    experiments = parser.parse_args().experiments
+    plain_logging()
+    try:
+        check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=f"check {id(parser)}"))
+        read_plan(experiments)
+    except BadInput as error:
+        return _complain(str(error), 2)
+    except StageError as error:
+        return _complain(f"{error}: {error.cause}", 1)
+    with server():
+        state: State = reproduce_paper(experiments, return_state=True)
+    if state.is_completed():
+        return 0
+    return _complain(state.message, 2 if state.name == "BadInput" else 1)
+
+
+def _complain(message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr, flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

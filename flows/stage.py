@@ -1,0 +1,139 @@
+"""One stage of dvc.yaml, run as `dvc repro --single-item STAGE` with its output passed on line by line."""
+
+import re
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import Event
+
+import psutil
+
+from flows.errors import BadInput, StageError
+from flows.processes import end_processes, marked, marked_environment
+
+MARK = "REPRODUCE_RUN"
+PATH_BUSY = re.compile(r"^ERROR: .* is busy, it is being blocked by:")
+HOLDER = re.compile(r"\(PID (\d+)\): (.*)")
+EXIT_CODE = re.compile(r"^ERROR: failed to reproduce .*, exited with (-?\d+)$")
+RANK_EXIT_CODE = re.compile(
+    r"^\s*exitcode\s*: (-?\d+)"
+)  # torchrun's report; it ends with 1 whatever its ranks end with
+HINTS = (  # of DVC, which would stand below every stage
+    "Generating lock file",
+    "Updating lock file",
+    "To track the changes with git",
+    "git add",
+    "To enable auto staging",
+    "dvc config core.autostage",
+    "Use `dvc push`",
+    "Data and pipelines are up to date",
+)
+
+Log = Callable[[str], None]
+
+
+@dataclass
+class Run:
+    """One run of a flow: its id marks every process that it starts; once `stopping`, it starts no more."""
+
+    id: str
+    stopping: Event = field(default_factory=Event)
+
+    def end(self) -> None:
+        """Leave no process of the run behind."""
+        self.stopping.set()
+        end_processes(lambda: marked(MARK, self.id))
+
+
+def run_stage(name: str, log: Log, run: Run) -> None:
+    """Bring one stage up to date; its inputs must be. StageError if it fails.
+
+    Waits for as long as another process works on the same stage or writes what it reads; DVC then looks afresh
+    whether there is still work.
+    """
+    # DVC takes the repository's lock before and after the stage's command, never during it. Without the wait it gives
+    # up after three seconds, and a training that has just finished would be lost to someone's `dvc push`.
+    command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", name]
+    holder = ""
+    pause = 1.0
+    while not run.stopping.is_set():
+        code, lines = run_command(command, log, run)
+        if code == 0:
+            return
+        if not any(map(PATH_BUSY.match, lines)):
+            raise StageError(name, _exit_code(code, lines), lines, stopped=run.stopping.is_set())
+        holder = _report_holder(name, lines, log, before=holder)
+        run.stopping.wait(pause)
+        pause = min(pause * 1.5, 10.0)
+    raise StageError(name, -15, ["stopped with its flow"], stopped=True)
+
+
+def check_input(experiments: list[str], log: Log, run: Run) -> None:
+    """Check params.yaml and the sources of the experiments before any work; BadInput if the user must help."""
+    code, lines = run_command([sys.executable, "-m", "tasks.check", *experiments], log, run)
+    if code:
+        error = StageError("tasks.check", code, lines, stopped=run.stopping.is_set())
+        raise BadInput(error.cause) if error.is_bad_input else error
+
+
+def run_command(command: Sequence[str], log: Log, run: Run) -> tuple[int, list[str]]:
+    """Run a command, log each line (also one that is redrawn) as it comes; its exit code and its last lines.
+
+    What DVC says of a path's lock is not logged: it comes again with each try.
+    """
+    last: deque[str] = deque(maxlen=60)
+    busy = False
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,  # which also makes a line of what ends with a carriage return
+        encoding="utf-8",
+        errors="replace",
+        env=marked_environment(MARK, run.id),
+    ) as process:
+        assert process.stdout
+        for line in map(str.rstrip, process.stdout):
+            if not line or line.strip().startswith(HINTS) or (last and line == last[-1]):
+                continue
+            last.append(line)
+            busy = busy or bool(PATH_BUSY.match(line))
+            if not busy:
+                log(line)
+    return process.returncode, list(last)
+
+
+def _report_holder(name: str, lines: list[str], log: Log, before: str) -> str:
+    """Say whom the stage waits for, once; StageError if that is no DVC any more, for the wait would never end."""
+    match = next(filter(None, map(HOLDER.search, reversed(lines))))
+    pid, command = int(match[1]), match[2]
+    if not _is_dvc(pid):
+        hint = (
+            f"error: a killed process {pid} ({command}) still stands in DVC's list of locks: "
+            "delete .dvc/tmp/rwlock while no DVC runs and start again"
+        )
+        raise StageError(name, 2, [hint])
+    if match[0] != before:
+        log(f"waiting: process {pid} ({command}) works on the same files")
+    return match[0]
+
+
+def _is_dvc(pid: int) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and any("dvc" in part for part in process.cmdline())
+    except psutil.NoSuchProcess:
+        return True  # gone since; DVC itself clears such a lock at the next try
+    except psutil.Error:
+        return True  # another user's
+
+
+def _exit_code(code: int, lines: list[str]) -> int:
+    """The stage's own exit code where DVC, or torchrun within it, tells it; else DVC's."""
+    for pattern in (RANK_EXIT_CODE, EXIT_CODE):
+        for match in filter(None, map(pattern.match, reversed(lines))):
+            return int(match[1])
+    return code
