@@ -57,8 +57,8 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
                 raise InputError(
                     f"{paths[0]}: no pair is within the bounds of shards.max_length and max_ratio ({dropped})"
                 )
-        facts = {"vocabulary": model.size, "subwords_sha256": model.sha256, "splits": splits}
-        write_json(folder / "manifest.json", facts)
+        known = {"languages": description["languages"], "vocabulary": model.size, "subwords_sha256": model.sha256}
+        write_json(folder / "manifest.json", {**known, "splits": splits})
 
 
 def _encode(paths: list[Path], pairs: int, model: Subwords) -> Iterator[Row]:

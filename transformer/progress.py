@@ -24,9 +24,11 @@ class _Lines:
         self.stream.flush()
 
 
-def bar(total: int | None, what: str, unit: str, done: int = 0) -> Any:
+def bar(total: int | None, what: str, unit: str, done: int = 0, hidden: bool = False) -> Any:
     """A tqdm bar on stderr that counts `unit`s up to `total`, starting at `done`."""
-    common: dict[str, Any] = {"total": total, "desc": what, "unit": unit, "initial": done, "unit_scale": True}
+    common: dict[str, Any] = {
+        "total": total, "desc": what, "unit": unit, "initial": done, "unit_scale": True, "disable": hidden
+    }  # fmt: skip
     if sys.stderr.isatty():
         return tqdm(**common, dynamic_ncols=True)
     layout = "{desc}: {n_fmt}/{total_fmt} {unit} {rate_fmt}, {elapsed} gone, {remaining} left{postfix}"

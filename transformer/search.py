@@ -113,7 +113,13 @@ def _search(
 
 
 def _keep_finished(
-    sentences: list[_Sentence], scores: Tensor, from_beam: Tensor, ends: Tensor, history: Tensor, beam: int, alpha: float
+    sentences: list[_Sentence],
+    scores: Tensor,
+    from_beam: Tensor,
+    ends: Tensor,
+    history: Tensor,
+    beam: int,
+    alpha: float,
 ) -> None:
     """Candidates that end here become a sentence's best output if their penalised score is higher."""
     penalty = length_penalty(history.size(1), alpha)  # history begins with BOS: its size is |Y| with the end symbol
@@ -133,9 +139,9 @@ def _still_open(
     for row, (sentence, score) in enumerate(zip(sentences, scores_BW[:, 0].tolist(), strict=True)):
         if score / length_penalty(sentence.limit + 1, alpha) <= sentence.best.score:
             done.append(sentence)
-        elif length >= sentence.limit:
+        elif length > sentence.limit:  # only the end symbol could have followed the last token allowed
             if sentence.best.score == float("-inf"):
-                ids = history[row * beam, 1:].tolist()
+                ids = history[row * beam, 1 : sentence.limit + 1].tolist()
                 sentence.best = Hypothesis(ids, score / length_penalty(length, alpha), cut=True)
             done.append(sentence)
         else:

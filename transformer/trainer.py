@@ -38,8 +38,11 @@ SECONDS_BETWEEN_CHECKPOINTS = 600.0
 Report = Callable[[int, dict[str, float]], None]
 
 
-class Stopped(Exception):
+class Stopped(SystemExit):
     """The training was asked to end (SIGTERM, or its parent is gone) and has written a checkpoint."""
+
+    def __init__(self) -> None:
+        super().__init__(128 + signal.SIGTERM)
 
 
 class Trainer:
@@ -112,12 +115,19 @@ class Trainer:
                 if shown is not None:
                     shown.update()
                 self._after_update(update, window, shown)
-                if self.stop.is_set() or time.monotonic() - last_checkpoint > self.seconds_between_checkpoints:
-                    self._checkpoint()
-                    last_checkpoint = time.monotonic()
-                if self.stop.is_set():
-                    raise Stopped
+                # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
+                if self.rank == 0:
+                    due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
+                    if self.stop.is_set() or due:
+                        self._checkpoint()
+                        last_checkpoint = time.monotonic()
+                    if self.stop.is_set():
+                        raise Stopped
             self._checkpoint()
+        except RuntimeError:
+            if self.rank > 0 and self.stop.is_set():  # rank 0 has saved and left in the middle of an exchange
+                raise Stopped from None
+            raise
         finally:
             if shown is not None:
                 shown.close()

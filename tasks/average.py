@@ -1,0 +1,85 @@
+"""Average the last weights of a training into a model folder that translates on its own.
+
+python -m tasks.average tiny
+
+runs/E/weights/  data/subwords/C/subwords.model
+  -> models/E/model.safetensors  config.json  subwords.model  training.json  README.md
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import save_file
+
+from tasks.settings import key_argument, read_experiment
+from tasks.tracking import tracked
+from transformer.checkpoints import average, snapshots
+from transformer.errors import InputError, run_main
+from transformer.files import read_json, whole_folder, write_json
+from transformer.subwords import Subwords
+from transformer.translator import Config
+
+SECTIONS = ("corpus", "model", "averaging", "search")
+
+
+def main() -> None:
+    """Average one experiment."""
+    experiment = key_argument("experiment")
+    settings = read_experiment(experiment, *SECTIONS)
+    weights = Path("runs") / experiment / "weights"
+    training = read_json(weights / "training.json")
+    with tracked(experiment, training["mlflow_run"]) as run:
+        write_model(settings, weights, training, Path("models") / experiment)
+        run.parameters({"averaging": settings.averaging.model_dump()})
+
+
+def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: Path) -> None:
+    """Write the model folder; InputError if there are fewer snapshots than are to be averaged."""
+    paths = snapshots(weights)[-settings.averaging.last :]
+    if len(paths) < settings.averaging.last:
+        raise InputError(f"{weights}: has {len(paths)} snapshots, averaging.last is {settings.averaging.last}")
+    subwords = Subwords(Path("data/subwords") / settings.corpus / "subwords.model")
+    if subwords.sha256 != training["hashes"]["subwords"]:
+        raise InputError(f"{weights}: trained with another sub-word model; run the stage train@... again")
+    languages = training["languages"]
+    config = Config(
+        source_language=languages["source"],
+        target_language=languages["target"],
+        subwords_sha256=subwords.sha256,
+        model=settings.model,
+        search=settings.search,
+    )
+    averaged = [int(path.stem.split("-")[1]) for path in paths]
+    with whole_folder(folder) as temporary:
+        save_file(average(paths), temporary / "model.safetensors")
+        write_json(temporary / "config.json", config.model_dump())
+        write_json(temporary / "training.json", {**training, "averaged_updates": averaged})
+        shutil.copyfile(Path("data/subwords") / settings.corpus / "subwords.model", temporary / "subwords.model")
+        (temporary / "README.md").write_text(model_card(training, averaged, settings), encoding="utf-8")
+
+
+def model_card(training: dict[str, Any], averaged: list[int], settings: Any) -> str:
+    """What a person who finds the folder wants to know."""
+    name, languages = training["experiment"], training["languages"]
+    shape = ", ".join(f"{key} {value}" for key, value in settings.model.model_dump().items())
+    return f"""# {name}: {languages["source"]} to {languages["target"]}
+
+A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on the corpus `{training["corpus"]}`.
+
+    echo "A sentence." | python -m transformer models/{name}
+
+- **Shape**: {shape}; vocabulary {training["vocabulary"]}; {training["parameters"]:,} parameters
+- **Preset**: {training["preset"]}
+- **Training**: {training["update"]:,} updates, {training["target_tokens"]:,} target tokens in {training["seconds"]:.0f} s on
+  {training["machine"]["device"]}; perplexity on the valid split {training["curve"][-1]["valid_perplexity"]:.2f}
+- **Weights**: mean of the updates {", ".join(map(str, averaged))}
+- **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty}
+- **From**: commit {training["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}
+
+Its scores are in `reports/scores/{name}.json`. It knows the kind of text it was trained on and little else.
+"""
+
+
+if __name__ == "__main__":
+    run_main(main)

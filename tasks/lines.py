@@ -1,0 +1,16 @@
+"""Text files of one sentence a line, UTF-8. Lines end at \\n only: other separators may stand inside a sentence."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file, without their ends."""
+    with path.open(encoding="utf-8", newline="\n") as file:
+        return [line.removesuffix("\n") for line in file]
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write one line each."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(line + "\n" for line in lines)

@@ -1,0 +1,136 @@
+"""MLflow: one run for each experiment, shared by its stages. Tracking never stops or delays a stage for long.
+
+Runs go to MLFLOW_TRACKING_URI, or to mlflow.db in the project's folder. The id of a run travels with the artifacts
+(training.json), so that each stage adds to the run of the training whose weights it has.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from transformer.errors import InputError
+
+PROJECT = "attention-is-all-you-need"
+LOCAL = "sqlite:///mlflow.db"
+LONGEST_VALUE = 500  # characters of a parameter that every MLflow server takes
+GIVE_UP_AFTER = 3
+
+
+class Run:
+    """A run in MLflow that can fail only with a warning. After three failures in a row it is left alone.
+
+    Args:
+        name: the experiment's name in params.yaml.
+        run_id: of an earlier stage, to add to its run; a new run is made if there is none or it cannot be found.
+    """
+
+    def __init__(self, name: str, run_id: str | None = None) -> None:
+        self.failures = 0
+        self.run_id = run_id
+        self._try(lambda: self._open(name))
+
+    def _open(self, name: str) -> None:
+        # A server that is down must cost seconds, not MLflow's default of minutes.
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
+        os.environ.setdefault("DO_NOT_TRACK", "1")
+        self.failures = GIVE_UP_AFTER - 1  # a server that cannot be opened is not tried again
+        from mlflow.exceptions import MlflowException
+        from mlflow.tracking import MlflowClient
+
+        uri = os.environ.get("MLFLOW_TRACKING_URI", LOCAL)
+        # Several processes that find an empty database all try to make its tables, and fail: one at a time.
+        with FileLock("mlflow.db.lock"):
+            self.client = MlflowClient(tracking_uri=uri)
+            known = self.client.get_experiment_by_name(PROJECT)
+            project = known.experiment_id if known else self.client.create_experiment(PROJECT)
+        if self.run_id:
+            try:
+                self.client.get_run(self.run_id)
+            except MlflowException:
+                self.run_id = None
+        if not self.run_id:
+            self.run_id = self.client.create_run(project, run_name=name).info.run_id
+        self.client.update_run(self.run_id, status="RUNNING")
+
+    def parameters(self, values: dict[str, Any]) -> None:
+        """Log nested settings once, as `model.layers: 6`; those that are there already must not change."""
+        flat = dict(_flatten(values))
+
+        def log() -> None:
+            from mlflow.entities import Param
+
+            there = self.client.get_run(self.run_id).data.params
+            new = [Param(key, value[:LONGEST_VALUE]) for key, value in flat.items() if key not in there]
+            self.client.log_batch(self.run_id, params=new)
+
+        self._try(log)
+
+    def metrics(self, update: int, values: dict[str, float]) -> None:
+        """Log numbers at an update."""
+
+        def log() -> None:
+            import time
+
+            from mlflow.entities import Metric
+
+            now = int(time.time() * 1000)
+            self.client.log_batch(
+                self.run_id, metrics=[Metric(key, value, now, update) for key, value in values.items()]
+            )
+
+        self._try(log)
+
+    def tags(self, values: dict[str, str]) -> None:
+        """Set tags."""
+        self._try(lambda: [self.client.set_tag(self.run_id, key, value) for key, value in values.items()])
+
+    def artifact(self, path: Path) -> None:
+        """Store a file with the run."""
+        self._try(lambda: self.client.log_artifact(self.run_id, str(path)))
+
+    def end(self, status: str) -> None:
+        """Set the status: FINISHED, FAILED or KILLED."""
+        self._try(lambda: self.client.set_terminated(self.run_id, status))
+
+    def _try(self, action: Callable[[], object]) -> None:
+        if self.failures >= GIVE_UP_AFTER:
+            return
+        try:
+            action()
+            self.failures = 0
+        except Exception as error:  # whatever a tracking server can do wrong, the work goes on
+            self.failures += 1
+            line = " ".join(str(error).split())[:200]
+            last = "; going on without it" if self.failures >= GIVE_UP_AFTER else ""
+            print(f"warning: MLflow: {line}{last}", file=sys.stderr)
+
+
+@contextmanager
+def tracked(name: str, run_id: str | None) -> Iterator[Run]:
+    """The run of an experiment for the length of a stage: FINISHED if the stage succeeds, else FAILED."""
+    run = Run(name, run_id)
+    try:
+        yield run
+    except SystemExit:  # asked to stop, to go on another time
+        run.end("KILLED")
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if isinstance(error, InputError):
+            run.tags({"error": str(error)})
+        run.end("FAILED")
+        raise
+    run.end("FINISHED")
+
+
+def _flatten(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(value)

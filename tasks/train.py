@@ -1,0 +1,186 @@
+"""Train one experiment; continues from its newest checkpoint.
+
+    torchrun -m tasks.train tiny            # PET_NPROC_PER_NODE=8, PET_NNODES=2, ... for more devices and machines
+    python -m tasks.train --check tiny      # only whether it could start
+
+    params.yaml  data/shards/C/  data/subwords/C/subwords.model
+      -> runs/E/weights/snapshot-*.safetensors  training.json     the last weights, and what was done to get them
+         runs/E/state/                                            to resume; may be deleted once weights/ is there
+
+A training whose settings or data changed starts anew; the state of the old one moves to runs/E/old-HASH.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from tasks.settings import read_experiment
+from transformer.errors import InputError, run_main
+from transformer.files import read_json, sha256, whole_folder, write_json
+from transformer.shards import Pairs, read_shards
+from transformer.subwords import Subwords
+
+if TYPE_CHECKING:  # checking needs no torch, and is quick without it
+    from transformer.trainer import Trainer
+
+SECTIONS = ("corpus", "preset", "model", "training")
+
+
+def main() -> None:
+    """Check the inputs, or train on them."""
+    parser = argparse.ArgumentParser(
+        prog="torchrun -m tasks.train",
+        description="Train one experiment of params.yaml; continues from its newest checkpoint.",
+        epilog="example: torchrun -m tasks.train tiny",
+    )
+    parser.add_argument("experiment", help="a key of `experiments` in params.yaml")
+    parser.add_argument("--check", action="store_true", help="only check settings and data: exit 0, or 2 and why")
+    arguments = parser.parse_args()
+    settings = read_experiment(arguments.experiment, *SECTIONS)
+    folder = Path("runs") / arguments.experiment
+    inputs = read_inputs(settings.corpus)
+    if arguments.check:
+        with only_one(folder):
+            return
+    train(arguments.experiment, settings, inputs, folder)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The data of a training and the hashes by which a changed one is noticed."""
+
+    train: Pairs
+    valid: Pairs
+    vocabulary: int
+    languages: dict[str, str]
+    hashes: dict[str, str]
+
+
+def read_inputs(corpus: str) -> Inputs:
+    """Shards and sub-word model of a corpus; InputError if one is missing, damaged or does not fit the other."""
+    shards = Path("data/shards") / corpus
+    manifest = read_json(shards / "manifest.json")
+    subwords = Subwords(Path("data/subwords") / corpus / "subwords.model")
+    if manifest["subwords_sha256"] != subwords.sha256:
+        raise InputError(f"{shards}: written with another sub-word model; run stage shards@{corpus} again")
+    hashes = {"subwords": subwords.sha256, "shards": sha256(shards / "manifest.json")}
+    train, valid = read_shards(shards / "train"), read_shards(shards / "valid")
+    return Inputs(train, valid, subwords.size, manifest["languages"], hashes)
+
+
+@contextmanager
+def only_one(folder: Path) -> Iterator[None]:
+    """Hold the lock of a run; InputError if another process trains it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder / "training.lock", blocking=False):
+            yield
+    except Timeout:
+        raise InputError(f"{folder}: another process is training it; wait for it or stop it") from None
+
+
+def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
+    """Train on this rank; rank 0 also keeps the lock, the MLflow run and the files."""
+    import torch
+    import torch.distributed as dist
+
+    from transformer.trainer import Trainer, stop_when_asked
+
+    ranks, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    if ranks > 1:
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    state = folder / "state"
+    try:
+        with only_one(folder) if rank == 0 else nullcontext():
+            if rank == 0:
+                set_aside_other(folder, fingerprint(settings, inputs))
+            if ranks > 1:
+                dist.barrier()  # the others read what rank 0 leaves in place
+            trainer = Trainer(settings.model, settings.training, inputs.vocabulary, inputs.train, inputs.valid, state)
+            stop_when_asked(trainer)
+            if rank == 0:
+                _lead(experiment, settings, inputs, folder, trainer)
+            else:
+                trainer.run()
+    finally:
+        if ranks > 1:
+            dist.destroy_process_group()
+
+
+def fingerprint(settings: Any, inputs: Inputs) -> dict[str, Any]:
+    """All that the result of a training depends on."""
+    return {"model": settings.model.model_dump(), "training": settings.training.model_dump(), **inputs.hashes}
+
+
+def set_aside_other(folder: Path, wanted: dict[str, Any]) -> None:
+    """Move the state of a training with other settings or data to `old-HASH`, and say what differs."""
+    state = folder / "state"
+    record = state / "settings.json"
+    if record.exists() and (there := read_json(record)) != wanted:
+        old = folder / f"old-{hashlib.sha256(json.dumps(there).encode()).hexdigest()[:8]}"
+        shutil.rmtree(old, ignore_errors=True)
+        state.rename(old)
+        print(f"{folder}: {', '.join(_differences(there, wanted))} changed; training anew, the old state is in {old}")
+    if not record.exists():
+        write_json(record, wanted)
+
+
+def _differences(there: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key in sorted(there.keys() | wanted.keys()):
+        old, new = there.get(key), wanted.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{key}.")
+        elif old != new:
+            yield prefix + key
+
+
+def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer: Trainer) -> None:
+    """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
+    from tasks.machine import commit, describe
+    from tasks.tracking import tracked
+    from transformer.checkpoints import snapshots
+    from transformer.model import count_parameters
+
+    record = folder / "state" / "mlflow.json"
+    machine, code = describe(trainer.ranks), commit()
+    with tracked(experiment, read_json(record)["run_id"] if record.exists() else None) as run:
+        write_json(record, {"run_id": run.run_id})
+        facts = {
+            "experiment": experiment,
+            "corpus": settings.corpus,
+            "languages": inputs.languages,
+            "preset": settings.preset,
+            "model": settings.model.model_dump(),
+            "training": settings.training.model_dump(),
+            "vocabulary": inputs.vocabulary,
+            "parameters": count_parameters(trainer.model),
+            "hashes": inputs.hashes,
+        }
+        run.parameters(facts)
+        run.tags({"commit": code, "corpus": settings.corpus, "preset": settings.preset, "device": machine["device"]})
+        trainer.report = run.metrics
+        progress = trainer.run()
+        done = {"machine": machine, "commit": code, "date": datetime.now(UTC).isoformat(timespec="seconds")}
+        with whole_folder(folder / "weights") as temporary:
+            for snapshot in snapshots(folder / "state"):
+                shutil.copyfile(snapshot, temporary / snapshot.name)
+            write_json(temporary / "training.json", {**facts, **progress, **done, "mlflow_run": run.run_id})
+        run.artifact(folder / "weights" / "training.json")
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,65 @@
+"""Translate the valid and test splits of an experiment's corpus, and ten English sentences of our own.
+
+python -m tasks.translate tiny
+
+data/corpora/C/{valid,test}.SOURCE  models/E/
+  -> outputs/E/valid.TARGET  test.TARGET    line i translates line i
+     outputs/E/translation.json             counts, seconds, and what training.json of the model says
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tasks.lines import read_lines, write_lines
+from tasks.settings import key_argument, read_experiment
+from tasks.tracking import tracked
+from transformer.errors import run_main
+from transformer.files import read_json, whole_folder, write_json
+from transformer.subwords import UNK
+from transformer.translator import Translator
+
+SECTIONS = ("corpus",)
+OUR_SENTENCES = Path(__file__).with_name("sentences.txt")
+
+
+def main() -> None:
+    """Translate with one experiment's model."""
+    experiment = key_argument("experiment")
+    settings = read_experiment(experiment, *SECTIONS)
+    model = Path("models") / experiment
+    training = read_json(model / "training.json")
+    with tracked(experiment, training["mlflow_run"]) as run:
+        facts = translate(Path("data/corpora") / settings.corpus, model, training, Path("outputs") / experiment)
+        run.metrics(training["update"], {"search_seconds": facts["seconds"], "sentences_per_second": facts["speed"]})
+
+
+def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Write the outputs folder; returns the counts and times that stand in translation.json."""
+    translator = Translator.load(model)
+    source, target = translator.config.source_language, translator.config.target_language
+    facts: dict[str, Any] = {"search": translator.config.search.model_dump(), "splits": {}}
+    started, sentences = time.monotonic(), 0
+    with whole_folder(folder) as temporary:
+        for split in ("valid", "test"):
+            lines = read_lines(corpus / f"{split}.{source}")
+            found = translator.search(lines, show=True)
+            outputs = translator.subwords.decode([hypothesis.ids for hypothesis in found])
+            write_lines(temporary / f"{split}.{target}", outputs)
+            sentences += len(lines)
+            facts["splits"][split] = {
+                "sentences": len(lines),
+                "cut_at_the_length_limit": sum(hypothesis.cut for hypothesis in found),
+                "unknown_in_source": sum(ids.count(UNK) for ids in translator.subwords.encode(lines)),
+                "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
+            }
+        facts["seconds"] = time.monotonic() - started
+        facts["speed"] = sentences / facts["seconds"]
+        ours = read_lines(OUR_SENTENCES) if source == "en" else []
+        facts["ours"] = [list(pair) for pair in zip(ours, translator.translate(ours), strict=True)]
+        write_json(temporary / "translation.json", {**facts, "training": training})
+    return facts
+
+
+if __name__ == "__main__":
+    run_main(main)
