@@ -54,7 +54,7 @@ def _gettext(name: str, data: bytes, dropped: Counter[str]) -> Iterator[Message]
     for entry in _parse_gettext(name, data):
         if entry.obsolete:
             continue
-        if entry.fuzzy:
+        if "fuzzy" in entry.flags:
             dropped["fuzzy"] += 1
             continue
         yield entry.msgid, entry.msgstr_plural.get(0, "") if entry.msgid_plural else entry.msgstr

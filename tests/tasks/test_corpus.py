@@ -1,0 +1,170 @@
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tasks.corpus import write_corpus
+from tasks.settings import Cleaning, FilesOrigin, Languages
+from transformer.errors import InputError
+from transformer.files import sha256
+
+PROJECT = Path(__file__).parents[2]
+GOOD = [("The door is open.", "Die Tür ist offen."), ("It is late.", "Es ist spät."), ("We sing.", "Wir singen.")]
+
+
+def corpus(folder, train=GOOD, valid=GOOD, test=GOOD, name="ours"):
+    """Write the splits as .tsv, make the corpus of them, return its folder."""
+    for split, pairs in {"train": train, "valid": valid, "test": test}.items():
+        (folder / f"{split}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8", newline="\n")
+    settings = SimpleNamespace(
+        languages=Languages(source="en", target="de"),
+        test_set="ours",
+        origin=FilesOrigin(
+            kind="files", folder=str(folder), train=["train.tsv"], valid=["valid.tsv"], test=["test.tsv"]
+        ),
+        cleaning=Cleaning(max_characters=40),
+    )
+    write_corpus(name, settings, folder / "corpora" / name)
+    return folder / "corpora" / name
+
+
+def pairs(folder, split):
+    sides = [(folder / f"{split}.{code}").read_text(encoding="utf-8").split("\n") for code in ("en", "de")]
+    assert [side.pop() for side in sides] == ["", ""]
+    return list(zip(*sides, strict=True))
+
+
+def facts(folder):
+    return json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+
+
+def test_good_text_goes_through_unchanged(tmp_path):
+    made = corpus(tmp_path)
+    assert [pairs(made, split) for split in ("train", "valid", "test")] == [GOOD] * 3
+    assert facts(made)["pairs"] == {"train": 3, "valid": 3, "test": 3}
+
+
+def test_the_description_has_the_hash_of_each_file_and_source(tmp_path):
+    made = corpus(tmp_path)
+    hashes = facts(made)["sha256"]
+    assert sorted(hashes) == ["test.de", "test.en", "train.de", "train.en", "valid.de", "valid.en"]
+    assert all(sha256(made / name) == hashed for name, hashed in hashes.items())
+    assert facts(made)["sources"][0] == {
+        "split": "train",
+        "file": "train.tsv",
+        "sha256": sha256(tmp_path / "train.tsv"),
+    }
+
+
+@pytest.mark.fault("F02")
+@pytest.mark.fault("F03")
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [
+        (("", "Leer."), "empty"),
+        (("Blank.", " \u00a0\u200b"), "empty"),
+        (("Nul\x00l.", "Null."), "damaged characters"),
+        (("Wrongly decoded.", "Falsch dekodiert \x96 so."), "damaged characters"),
+        (("Lost.", "Verl\ufffdren."), "damaged characters"),
+        (("Long.", "Lang " * 10), "too long"),
+    ],
+)
+def test_a_bad_pair_is_dropped_on_both_sides_and_counted(tmp_path, pair, reason):
+    made = corpus(tmp_path, train=[GOOD[0], pair, GOOD[1]], valid=[pair, *GOOD])
+    assert pairs(made, "train") == GOOD[:2]
+    assert pairs(made, "valid") == GOOD
+    assert facts(made)["dropped"]["train"] == facts(made)["dropped"]["valid"] == {reason: 1}
+    assert f"1 {reason}" in (made / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.fault("F02")
+def test_lines_of_the_test_are_never_dropped_or_changed(tmp_path):
+    test = [
+        ("", "Leer."),
+        (" two  spaces\u00a0", "x" * 99),
+        ("&quot;Go&quot;", "u\u0308ber\u2028\x85"),
+        ("soft\u00adly", ""),
+    ]
+    made = corpus(tmp_path, test=test)
+    sides = [(made / f"test.{code}").read_bytes().decode().split("\n")[:-1] for code in ("en", "de")]
+    assert list(zip(*sides, strict=True)) == test
+    assert facts(made)["test"] == {"escaped": 1, "empty": 2}
+
+
+@pytest.mark.fault("F01")
+@pytest.mark.fault("F04")
+def test_training_text_follows_the_rule_of_translation(tmp_path):
+    made = corpus(tmp_path, train=[("\ufeffThe  soft\u00adly\u00a0spoken ", "U\u0308ber\u3000all"), GOOD[0]])
+    assert pairs(made, "train")[0] == ("The softly spoken", "Über all")
+
+
+@pytest.mark.fault("F05")
+def test_moses_escapes_are_undone_and_counted(tmp_path):
+    made = corpus(tmp_path, train=[("It &apos;s &#91; R &amp; D &#93;", "&quot;Das&quot; &copy;"), GOOD[0]])
+    assert pairs(made, "train")[0] == ("It 's [ R & D ]", '"Das" &copy;')
+    assert facts(made)["unescaped"] == {"train": 1, "valid": 0}
+
+
+def test_training_sources_that_are_tested_are_counted(tmp_path):
+    made = corpus(tmp_path, train=[*GOOD, ("New.", "Neu.")], test=GOOD[:2])
+    assert facts(made)["train_sources_in_test"] == 2
+
+
+def test_nothing_left_says_why(tmp_path):
+    with pytest.raises(InputError, match="nothing of valid is left after cleaning: 2 empty"):
+        corpus(tmp_path, valid=[("", "a"), ("b", "")])
+    assert not (tmp_path / "corpora" / "ours").exists()
+
+
+def test_an_error_half_way_leaves_the_old_corpus(tmp_path):
+    made = corpus(tmp_path)
+    before = facts(made)
+    with pytest.raises(InputError, match=r"train\.tsv, line 2: 3 column"):
+        corpus(tmp_path, train=[GOOD[0], ("a", "b\tc")])
+    assert facts(made) == before
+    assert [path.name for path in made.parent.iterdir()] == ["ours"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("multi30k", r"corpus multi30k: origin.folder is .*, but the environment variable REPRO_DATA is not set"),
+        ("wmt14-en-de", r"corpus wmt14-en-de: .* WMT14 is not there yet; .* a corpus of kind files works today"),
+        ("multi3k", r"params.yaml: no corpus 'multi3k'; did you mean 'multi30k'\?"),
+    ],
+)
+def test_the_command_ends_with_one_line(tmp_path, name, line):
+    (tmp_path / "params.yaml").write_bytes((PROJECT / "params.yaml").read_bytes())
+    command, place = [sys.executable, "-m", "tasks.corpus", name], {"PYTHONPATH": str(PROJECT)}
+    run = subprocess.run(command, cwd=tmp_path, env=place, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert re.fullmatch(f"error: {line}\n", run.stderr)
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with multi30k")
+def test_multi30k_keeps_all_its_pairs(tmp_path):
+    folder = Path(os.environ["REPRO_DATA"]) / "multi30k"
+    settings = SimpleNamespace(
+        languages=Languages(source="en", target="de"),
+        test_set="multi30k test2016",
+        origin=FilesOrigin(
+            kind="files",
+            folder="$REPRO_DATA/multi30k",
+            train=["train.en.gz", "train.de.gz"],
+            valid=["val.en.gz", "val.de.gz"],
+            test=["test_2016_flickr.en.gz", "test_2016_flickr.de.gz"],
+        ),
+        cleaning=Cleaning(max_characters=1000),
+    )
+    write_corpus("multi30k", settings, tmp_path / "multi30k")
+    assert facts(tmp_path / "multi30k")["pairs"] == {"train": 29000, "valid": 1014, "test": 1000}
+    assert (tmp_path / "multi30k" / "test.de").read_bytes() == gzip.decompress(
+        (folder / "test_2016_flickr.de.gz").read_bytes()
+    )

@@ -1,0 +1,154 @@
+import json
+
+import datasets
+import pandas
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from tasks.settings import ShardSettings, SubwordSettings
+from tasks.shards import write_shards
+from tasks.subwords import learn_subwords
+from transformer.errors import InputError
+from transformer.files import sha256
+from transformer.shards import read_shards
+from transformer.subwords import UNK, Subwords
+
+WORDS = ["red", "green", "blue", "door", "house", "tree", "is", "has", "a", "the"]
+TRAIN = [
+    (" ".join(WORDS[i % 10] for i in range(n, n + 1 + n % 12)), " ".join(["rot"] * (1 + n % 6))) for n in range(60)
+]
+VALID = [("the red door", "rot rot"), ("Δ tree", "rot")]
+
+
+def write_corpus(folder, train=TRAIN, valid=VALID):
+    folder.mkdir()
+    for split, pairs in (("train", train), ("valid", valid)):
+        for side, code in enumerate(("en", "de")):
+            (folder / f"{split}.{code}").write_text("".join(pair[side] + "\n" for pair in pairs), encoding="utf-8")
+    facts = {"languages": {"source": "en", "target": "de"}, "pairs": {"train": len(train), "valid": len(valid)}}
+    (folder / "corpus.json").write_text(json.dumps(facts), encoding="utf-8")
+    return folder
+
+
+def settings(max_ratio=100.0, rows_per_shard=7):
+    return ShardSettings(max_length=16, max_ratio=max_ratio, buckets=[4, 8, 16], rows_per_shard=rows_per_shard)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return write_corpus(tmp_path_factory.mktemp("corpus") / "ours")
+
+
+@pytest.fixture(scope="module")
+def subwords(corpus, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("subwords") / "ours"
+    learn_subwords(corpus, SubwordSettings(vocabulary=50, sample=1000, seed=1), folder)
+    return folder
+
+
+@pytest.fixture
+def shards(corpus, subwords, tmp_path):
+    write_shards(corpus, subwords, settings(), tmp_path / "ours")
+    return tmp_path / "ours"
+
+
+def manifest(shards, split="train"):
+    return json.loads((shards / "manifest.json").read_text(encoding="utf-8"))["splits"][split]
+
+
+def test_every_pair_is_there_as_the_ids_of_its_lines(shards, subwords):
+    model = Subwords(subwords / "subwords.model")
+    expected = sorted(zip(model.encode(a for a, _ in TRAIN), model.encode(b for _, b in TRAIN), strict=True))
+    pairs = read_shards(shards / "train")
+    assert sorted((pairs.source(i).tolist(), pairs.target(i).tolist()) for i in range(len(pairs))) == expected
+    assert pairs.source_lengths.tolist() == [len(pairs.source(i)) for i in range(60)]
+    assert pairs.target_lengths.sum() == len(pairs.target_tokens) == manifest(shards)["target_tokens"]
+
+
+def test_a_bucket_holds_only_its_lengths(shards):
+    for path in (shards / "train").rglob("*.parquet"):
+        bound = int(path.parent.name.removeprefix("bucket="))
+        lengths = [max(len(row["source"]), len(row["target"])) for row in pq.ParquetFile(path).read().to_pylist()]
+        assert {4: 0, 8: 4, 16: 8}[bound] < min(lengths) <= max(lengths) <= bound
+
+
+@pytest.mark.fault("F18")
+def test_the_manifest_lists_each_shard_with_rows_and_hash(shards):
+    files = manifest(shards)["files"]
+    assert sorted(shards / file["path"] for file in files) == sorted((shards / "train").rglob("*.parquet"))
+    assert all(file["sha256"] == sha256(shards / file["path"]) for file in files)
+    assert [file["rows"] for file in files] == [pq.read_metadata(shards / file["path"]).num_rows for file in files]
+    assert max(file["rows"] for file in files) == 7
+    assert sum(file["rows"] for file in files) == manifest(shards)["pairs"] == 60
+
+
+@pytest.mark.fault("F18")
+def test_the_schema_is_set_on_purpose(shards):
+    schema = pq.read_schema(next((shards / "train").rglob("*.parquet")))
+    assert schema.names == ["source", "target", "line"]
+    assert schema.field("source").type == schema.field("target").type == pa.list_(pa.int32())
+    assert schema.field("line").type == pa.int64()
+
+
+def test_pandas_pyarrow_and_datasets_read_the_same(shards, tmp_path):
+    by_pandas = pandas.read_parquet(shards / "train")
+    by_pyarrow = pyarrow.dataset.dataset(shards / "train", partitioning="hive").to_table()
+    by_datasets = datasets.load_dataset(
+        "parquet",
+        data_files={split: f"{shards}/{split}/**/*.parquet" for split in ("train", "valid")},
+        cache_dir=str(tmp_path / "cache"),
+    )
+    lines = set(range(1, 61))
+    assert set(by_pandas["line"]) == set(by_pyarrow["line"].to_pylist()) == set(by_datasets["train"]["line"]) == lines
+    assert set(by_pandas["bucket"].astype(int)) == set(by_pyarrow["bucket"].to_pylist()) == {4, 8, 16}
+    one = {row["line"]: row["source"] for row in by_pyarrow.to_pylist()}
+    assert {row["line"]: row["source"] for row in by_datasets["train"]} == one
+    assert {line: list(ids) for line, ids in zip(by_pandas["line"], by_pandas["source"], strict=True)} == one
+    assert len(by_datasets["valid"]) == 2
+
+
+def test_the_same_input_gives_the_same_bytes(corpus, subwords, shards, tmp_path):
+    write_shards(corpus, subwords, settings(), tmp_path / "again")
+    assert (tmp_path / "again" / "manifest.json").read_bytes() == (shards / "manifest.json").read_bytes()
+
+
+@pytest.mark.fault("F02")
+def test_bad_pairs_are_dropped_together_and_counted(subwords, tmp_path):
+    bad = [("", "rot"), ("the " * 17, "rot " * 17), ("the " * 8, "rot")]
+    corpus = write_corpus(tmp_path / "corpus", train=[*TRAIN[:3], *bad, *TRAIN[3:5]])
+    write_shards(corpus, subwords, settings(max_ratio=4.0), tmp_path / "ours")
+    assert manifest(tmp_path / "ours")["dropped"] == {"empty": 1, "too different in length": 1, "too long": 1}
+    rows = pyarrow.dataset.dataset(tmp_path / "ours" / "train").to_table()["line"].to_pylist()
+    assert sorted(rows) == [1, 2, 3, 7, 8]
+
+
+@pytest.mark.fault("F12")
+def test_unknown_characters_are_counted(shards):
+    tokens = manifest(shards, "valid")["source_tokens"] + manifest(shards, "valid")["target_tokens"]
+    assert manifest(shards, "valid")["unknown_share"] == pytest.approx(1 / tokens)
+    assert manifest(shards)["unknown_share"] == 0
+    assert list(read_shards(shards / "valid").source_tokens).count(UNK) == 1
+
+
+def test_a_split_of_which_nothing_is_left_says_why(subwords, tmp_path):
+    corpus = write_corpus(tmp_path / "corpus", valid=[("the " * 20, "rot")])
+    with pytest.raises(InputError, match=r"valid\.en: no pair .*1 too long"):
+        write_shards(corpus, subwords, settings(), tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.fault("F18")
+@pytest.mark.parametrize("damage", [lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-9])])
+def test_a_missing_or_damaged_shard_is_named(shards, damage):
+    path = shards / manifest(shards)["files"][1]["path"]
+    damage(path)
+    with pytest.raises(InputError, match=rf"bucket=\d+/{path.name}: (missing|damaged)"):
+        read_shards(shards / "train")
+
+
+def test_shards_without_a_manifest_are_refused(shards):
+    (shards / "manifest.json").unlink()
+    with pytest.raises(InputError, match=r"manifest\.json: no such file"):
+        read_shards(shards / "train")

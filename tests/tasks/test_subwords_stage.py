@@ -1,0 +1,85 @@
+import json
+import random
+
+import pytest
+
+from tasks.settings import SubwordSettings
+from tasks.subwords import learn_subwords
+from transformer.errors import InputError
+from transformer.files import sha256
+from transformer.subwords import UNK, Subwords
+
+SYLLABLES = ["ba", "do", "ki", "lu", "me", "no", "pa", "ri", "so", "tu"]
+
+
+def write_train(folder, pairs=300, extra=()):
+    """A corpus of made-up words; the target side has letters of its own."""
+    rng = random.Random(1)
+    lines = [" ".join("".join(rng.choices(SYLLABLES, k=3)) for _ in range(5)) for _ in range(pairs)] + list(extra)
+    folder.mkdir()
+    (folder / "train.en").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "train.de").write_text("\n".join(line.replace("o", "ö") for line in lines) + "\n", encoding="utf-8")
+    facts = {"languages": {"source": "en", "target": "de"}, "pairs": {"train": len(lines)}}
+    (folder / "corpus.json").write_text(json.dumps(facts), encoding="utf-8")
+    return folder
+
+
+def settings(vocabulary=60, sample=10_000, seed=1):
+    return SubwordSettings(vocabulary=vocabulary, sample=sample, seed=seed)
+
+
+def test_the_vocabulary_is_shared_and_as_large_as_asked(tmp_path):
+    learn_subwords(write_train(tmp_path / "corpus"), settings(), tmp_path / "out")
+    subwords = Subwords(tmp_path / "out" / "subwords.model")
+    facts = json.loads((tmp_path / "out" / "subwords.json").read_text(encoding="utf-8"))
+    assert facts["vocabulary"] == subwords.size == 60
+    assert facts["sha256"] == subwords.sha256 == sha256(tmp_path / "out" / "subwords.model")
+    assert facts["ids"] == {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
+    assert all(UNK not in ids for ids in subwords.encode(["bado kilu", "badö kilu"]))
+
+
+@pytest.mark.fault("F13")
+def test_no_list_of_pieces_stands_beside_the_model(tmp_path):
+    learn_subwords(write_train(tmp_path / "corpus"), settings(), tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["subwords.json", "subwords.model"]
+
+
+@pytest.mark.fault("F14")
+def test_learning_repeats_bit_for_bit_and_follows_the_seed(tmp_path):
+    corpus = write_train(tmp_path / "corpus")
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        learn_subwords(corpus, settings(sample=100, seed=seed), tmp_path / name)
+    one, again, other = (sha256(tmp_path / name / "subwords.model") for name in ("one", "again", "other"))
+    assert one == again != other
+
+
+@pytest.mark.fault("F14")
+def test_a_sample_holds_both_languages(tmp_path):
+    learn_subwords(write_train(tmp_path / "corpus"), settings(sample=200), tmp_path / "out")
+    assert UNK not in Subwords(tmp_path / "out" / "subwords.model").encode(["bado badö"])[0]
+    assert json.loads((tmp_path / "out" / "subwords.json").read_text(encoding="utf-8"))["lines_used"] == 200
+
+
+@pytest.mark.fault("F09")
+def test_a_very_long_line_is_learned_from(tmp_path):
+    corpus = write_train(tmp_path / "corpus", extra=["xyz " * 3000])
+    learn_subwords(corpus, settings(), tmp_path / "out")
+    assert UNK not in Subwords(tmp_path / "out" / "subwords.model").encode(["xyz"])[0]
+
+
+@pytest.mark.fault("F11")
+def test_too_large_a_vocabulary_names_the_largest_possible(tmp_path):
+    corpus = write_train(tmp_path / "corpus", pairs=5)
+    with pytest.raises(InputError, match=r"vocabulary is 5000, .* yields (\d+) at most") as error:
+        learn_subwords(corpus, settings(5000), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    largest = int(str(error.value).split(" yields ")[1].split()[0])
+    learn_subwords(corpus, settings(largest), tmp_path / "out")
+    with pytest.raises(InputError):
+        learn_subwords(corpus, settings(largest + 1), tmp_path / "out")
+
+
+@pytest.mark.fault("F11")
+def test_too_small_a_vocabulary_names_what_the_characters_take(tmp_path):
+    with pytest.raises(InputError, match=r"vocabulary is 8, but the characters alone take \d+"):
+        learn_subwords(write_train(tmp_path / "corpus"), settings(8), tmp_path / "out")
