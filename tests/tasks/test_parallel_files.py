@@ -17,7 +17,7 @@ def two(folder, source, target, ending=""):
 @pytest.mark.parametrize("ending", ["", ".gz"])
 @pytest.mark.fault("F02")
 def test_every_line_is_paired_with_its_own(tmp_path, ending):
-    paths = two(tmp_path, b"one\n\nthree\n", "eins\n\n drei \n".encode(), ending)
+    paths = two(tmp_path, b"one\n\nthree\n", b"eins\n\n drei \n", ending)
     assert list(read_pairs(paths)) == [("one", "eins"), ("", ""), ("three", " drei ")]
 
 

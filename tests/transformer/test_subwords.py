@@ -76,8 +76,8 @@ def test_other_special_ids_are_refused(tmp_path):
 
 
 def test_a_missing_or_damaged_model_names_its_file(tmp_path):
-    with pytest.raises(InputError, match="none.model: no such file"):
+    with pytest.raises(InputError, match=r"none\.model: no such file"):
         Subwords(tmp_path / "none.model")
     (tmp_path / "bad.model").write_bytes(b"not a model")
-    with pytest.raises(InputError, match="bad.model: damaged"):
+    with pytest.raises(InputError, match=r"bad\.model: damaged"):
         Subwords(tmp_path / "bad.model")
