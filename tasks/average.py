@@ -71,8 +71,9 @@ A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on t
 
 - **Shape**: {shape}; vocabulary {training["vocabulary"]}; {training["parameters"]:,} parameters
 - **Preset**: {training["preset"]}
-- **Training**: {training["update"]:,} updates, {training["target_tokens"]:,} target tokens in {training["seconds"]:.0f} s on
-  {training["machine"]["device"]}; perplexity on the valid split {training["curve"][-1]["valid_perplexity"]:.2f}
+- **Training**: {training["update"]:,} updates, {training["target_tokens"]:,} target tokens in
+  {training["seconds"]:.0f} s on {training["machine"]["device"]}
+- **Perplexity** on the valid split: {training["curve"][-1]["valid_perplexity"]:.2f} after the last update
 - **Weights**: mean of the updates {", ".join(map(str, averaged))}
 - **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty}
 - **From**: commit {training["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}

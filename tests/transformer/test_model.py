@@ -1,0 +1,166 @@
+"""The model against PyTorch's own Transformer, and what padding and later positions may not change."""
+
+import pytest
+import torch
+from torch import nn
+
+from transformer.loss import smoothed_loss
+from transformer.model import LAYER_NORM_EPSILON, Attention, Transformer, count_parameters, padding_mask, sinusoids
+from transformer.settings import ModelSettings
+from transformer.subwords import BOS, PAD
+
+SETTINGS = ModelSettings(layers=2, d_model=16, d_ff=32, heads=4, d_k=4, d_v=4, dropout=0.0)
+VOCABULARY = 23
+
+
+@pytest.fixture
+def model() -> Transformer:
+    torch.manual_seed(1)
+    return Transformer(SETTINGS, VOCABULARY).eval()
+
+
+def batch(lengths: list[int], seed: int = 2) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(4, VOCABULARY, (len(lengths), max(lengths)), generator=generator)
+    for row, length in enumerate(lengths):
+        ids[row, length:] = PAD
+    return ids
+
+
+def torchs_own(model: Transformer) -> nn.Transformer:
+    """PyTorch's Transformer, post-LN and without its extra final norms, with our weights in it."""
+    theirs = nn.Transformer(
+        d_model=16, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=32, dropout=0.0,
+        layer_norm_eps=LAYER_NORM_EPSILON, batch_first=True,
+    )  # fmt: skip
+    theirs.encoder.norm = theirs.decoder.norm = None
+
+    def attention(ours: Attention, own: nn.MultiheadAttention) -> None:
+        own.in_proj_weight.data = ours.projections.data.clone()
+        own.in_proj_bias.data.zero_()
+        own.out_proj.weight.data = ours.output.weight.data.clone()
+        own.out_proj.bias.data.zero_()
+
+    for ours, own in zip([*model.encoder, *model.decoder], [*theirs.encoder.layers, *theirs.decoder.layers], strict=True):
+        attention(ours.attention, own.self_attn)
+        residuals = [ours.attention_residual, ours.feed_forward_residual]
+        if hasattr(ours, "cross_attention"):
+            attention(ours.cross_attention, own.multihead_attn)
+            residuals.insert(1, ours.cross_attention_residual)
+        for number, residual in enumerate(residuals, start=1):
+            getattr(own, f"norm{number}").load_state_dict(residual.norm.state_dict())
+        own.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+        own.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+    return theirs
+
+
+@pytest.mark.parametrize("lengths", [[5, 5, 5], [5, 2, 4]], ids=["no padding", "padding"])
+def test_forward_and_gradients_are_those_of_torch_nn_transformer(model: Transformer, lengths: list[int]) -> None:
+    theirs = torchs_own(model).eval()
+    source, target = batch(lengths), batch([6, 6, 6], seed=3)
+    mask = padding_mask(torch.tensor(lengths), 5)
+    ours = model(source, target, mask if PAD in source else None)
+
+    embedding = model.embedding.detach().clone().requires_grad_()
+    positions = sinusoids(6, 16)
+    embed = lambda ids: nn.functional.embedding(ids, embedding) * 4 + positions[: ids.size(1)]  # noqa: E731
+    padded = source == PAD
+    expected = theirs(
+        embed(source), embed(target), tgt_mask=nn.Transformer.generate_square_subsequent_mask(6),
+        src_key_padding_mask=padded, memory_key_padding_mask=padded, tgt_is_causal=True,
+    )  # fmt: skip
+    torch.testing.assert_close(ours, expected, atol=1e-5, rtol=0)
+
+    ours.square().sum().backward()
+    expected.square().sum().backward()
+    torch.testing.assert_close(model.embedding.grad, embedding.grad, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(
+        model.decoder[0].cross_attention.projections.grad,
+        theirs.decoder.layers[0].multihead_attn.in_proj_weight.grad,
+        atol=1e-4,
+        rtol=1e-5,
+    )
+
+
+def test_a_sentence_alone_and_in_a_padded_batch_gives_the_same_logits(model: Transformer) -> None:
+    source, target = batch([7, 3]), batch([4, 6], seed=3)
+    together = model.logits(model(source, target, padding_mask(torch.tensor([7, 3]), 7)))
+    alone = model.logits(model(source[1:, :3], target[1:], None))
+    torch.testing.assert_close(together[1:], alone, atol=1e-5, rtol=0)
+
+
+def test_nothing_leaks_from_later_target_positions(model: Transformer) -> None:
+    source, target = batch([5]), batch([6], seed=3)
+    changed = target.clone()
+    changed[0, 3:] = BOS
+    before, after = (model(source, ids, None) for ids in (target, changed))
+    assert torch.equal(before[:, :3], after[:, :3])
+    assert not torch.allclose(before[:, 3:], after[:, 3:])
+
+
+def test_step_by_step_with_caches_gives_the_logits_of_the_whole_sequence(model: Transformer) -> None:
+    source, target = batch([5, 3]), batch([6, 6], seed=3)
+    mask = padding_mask(torch.tensor([5, 3]), 5)
+    whole = model.logits(model(source, target, mask))
+    caches = model.start(model.encode(source, mask))
+    for position in range(6):
+        torch.testing.assert_close(
+            model.step(target[:, position], position, caches, mask), whole[:, position], atol=1e-5, rtol=0
+        )
+
+
+@pytest.mark.fault("F28")
+def test_sentences_longer_than_the_position_table_are_embedded(model: Transformer) -> None:
+    before = model.positions.size(0)
+    model(batch([before + 5]), batch([4]), None)
+    assert model.positions.size(0) > before
+
+
+@pytest.mark.parametrize(
+    ("shape", "vocabulary", "expected"),
+    [
+        ({"layers": 6, "d_model": 512, "d_ff": 2048, "heads": 8, "d_k": 64, "d_v": 64}, 37_000, 63_045_632),
+        ({"layers": 6, "d_model": 1024, "d_ff": 4096, "heads": 16, "d_k": 64, "d_v": 64}, 37_000, 214_171_648),
+    ],
+    ids=["base", "big"],
+)
+def test_parameters_are_those_counted_from_the_paper(shape: dict[str, int], vocabulary: int, expected: int) -> None:
+    with torch.device("meta"):
+        model = Transformer(ModelSettings(**shape, dropout=0.1), vocabulary)
+    assert count_parameters(model) == expected
+
+
+@pytest.mark.fault("F20")
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_chunked_loss_is_the_plain_one(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transformer.loss.LOGITS_AT_ONCE", {"cpu": 70})  # several pieces, the last one smaller
+    generator = torch.Generator().manual_seed(0)
+    y = torch.randn(23, 8, generator=generator, requires_grad=True)
+    embedding = torch.randn(11, 8, generator=generator, requires_grad=True)
+    gold = torch.randint(0, 11, (23,), generator=generator)
+    loss, nll = smoothed_loss(y, embedding, gold, smoothing)
+    (2 * loss).backward()
+    gradients = y.grad, embedding.grad
+    y.grad = embedding.grad = None
+    log_probabilities = nn.functional.log_softmax(y @ embedding.T, dim=1)
+    wanted = torch.full((23, 11), smoothing / 10).scatter_(1, gold[:, None], 1 - smoothing)
+    expected = -(wanted * log_probabilities).sum()
+    (2 * expected).backward()
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(nll, nn.functional.nll_loss(log_probabilities, gold, reduction="sum"))
+    torch.testing.assert_close(gradients, (y.grad, embedding.grad))
+
+
+@pytest.mark.fault("F20")
+def test_uniform_logits_have_the_vocabulary_as_perplexity() -> None:
+    _, nll = smoothed_loss(torch.zeros(5, 8), torch.ones(11, 8), torch.arange(5), label_smoothing=0.1)
+    assert (nll / 5).exp().item() == pytest.approx(11)
+
+
+@pytest.mark.fault("F22")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_masked_keys_never_give_nan(dtype: torch.dtype) -> None:
+    attention = Attention(SETTINGS).to(dtype)
+    x = torch.randn(2, 4, 16).to(dtype)
+    y = attention.attend(*attention.project(x), padding_mask(torch.tensor([4, 1]), 4))
+    assert y.isfinite().all()
