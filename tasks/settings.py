@@ -6,6 +6,7 @@ Every stage reads its part through `read_corpus` or `read_experiment`, which ret
 that a stage cannot read what dvc.yaml does not list for it.
 """
 
+import argparse
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -159,10 +160,15 @@ def read_params(path: Path = PARAMS) -> Params:
 
 
 def key_argument(kind: str) -> str:
-    """The one argument of a stage's command, such as `python -m tasks.corpus multi30k`; InputError if it is not one."""
-    if len(sys.argv) != 2:
-        raise InputError(f"give the name of one {kind} in {PARAMS}: python -m tasks.STAGE NAME")
-    return sys.argv[1]
+    """The one argument of a stage's command, such as `multi30k`; with --help it shows the stage's own docs."""
+    stage = sys.modules["__main__"]
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {stage.__spec__.name if stage.__spec__ else 'tasks.STAGE'}",
+        description=stage.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(kind, help=f"a name among the {'corpora' if kind == 'corpus' else 'experiments'} of {PARAMS}")
+    return str(getattr(parser.parse_args(), kind))
 
 
 def read_corpus(key: str, *sections: str, path: Path = PARAMS) -> Any:

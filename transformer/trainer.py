@@ -9,7 +9,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from numpy.typing import NDArray
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -89,6 +90,7 @@ class Trainer:
         self.body_bf16 = bf16 and training.precision == "bf16"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
         self.accumulation = -(-training.tokens_per_update // (training.tokens_per_device * self.ranks))
+        self.window = _Window()
         self.stop = threading.Event()
         self.progress: dict[str, Any] = {
             "update": 0, "epoch": 0, "batch": 0, "seconds": 0.0, "validation_seconds": 0.0, "flops": 0.0,
@@ -105,16 +107,15 @@ class Trainer:
         self.progress = resume(self.folder, self.model, self.optimizer) or self.progress
         last_checkpoint = time.monotonic()
         shown = bar(self.training.updates, "train", "update", self.progress["update"]) if self.rank == 0 else None
-        window = _Window()
         try:
-            for update, batch in self._batches():
+            for update, indices in self._batches():
                 started = time.monotonic()
-                self._update(update, batch, window)
+                self.step(update, indices)
                 self.progress["seconds"] += time.monotonic() - started
-                window.seconds += time.monotonic() - started
+                self.window.seconds += time.monotonic() - started
                 if shown is not None:
                     shown.update()
-                self._after_update(update, window, shown)
+                self._after_update(update, shown)
                 # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
                 if self.rank == 0:
                     due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
@@ -133,7 +134,7 @@ class Trainer:
                 shown.close()
         return self.progress
 
-    def _batches(self) -> Any:
+    def _batches(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """(update, indices) from where the training stands to its end; keeps the position in the plan."""
         progress = self.progress
         while True:
@@ -148,7 +149,8 @@ class Trainer:
                 yield progress["update"], plan[position]
             progress["epoch"], progress["batch"] = progress["epoch"] + 1, 0
 
-    def _update(self, update: int, indices: np.ndarray[Any, Any], window: "_Window") -> None:
+    def step(self, update: int, indices: NDArray[np.int64]) -> None:
+        """Apply one update, counted from 1, from the pairs of these indices (the batch of all ranks)."""
         rate = learning_rate(update, self.settings.d_model, self.training.warmup, self.training.learning_rate_factor)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -165,13 +167,13 @@ class Trainer:
                 # DDP takes the mean over ranks; the division by all target tokens must come out once.
                 (loss * (self.ranks / target_tokens)).backward()
             if len(share):
-                window.loss += loss.detach()
-                window.nll += nll.detach()
+                self.window.loss += loss.detach()
+                self.window.nll += nll.detach()
                 self.progress["flops"] += batch_flops(self.settings, self.model.embedding.size(0), batch) * self.ranks
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        window.tokens += target_tokens
-        window.rate = rate
+        self.window.tokens += target_tokens
+        self.window.rate = rate
         self.progress["source_tokens"] += source_tokens
         self.progress["target_tokens"] += target_tokens
 
@@ -188,7 +190,7 @@ class Trainer:
         y_ND = y_BTD[real].float()
         return smoothed_loss(y_ND, self.model.embedding, batch.gold_BT[real], label_smoothing, self.loss_dtype)
 
-    def _after_update(self, update: int, window: "_Window", shown: Any) -> None:
+    def _after_update(self, update: int, shown: Any) -> None:
         """Snapshots, validation and the curve, each at fixed update numbers."""
         training = self.training
         last = update == training.updates
@@ -197,10 +199,10 @@ class Trainer:
         validate = update % training.validate_every == 0 or last
         if not validate and update % max(1, training.updates // CURVE_POINTS) != 0:
             return
-        metrics = window.metrics(self.ranks)
+        metrics = self.window.metrics(self.ranks)
         if not np.isfinite(metrics["loss"]):
             raise FloatingPointError(f"the loss at update {update} is {metrics['loss']}")
-        window.reset()
+        self.window.reset()
         if validate:
             started = time.monotonic()
             metrics["valid_nll"] = self.validate()

@@ -1,0 +1,118 @@
+"""What this machine lacks for an experiment, and how long its training would take here; run it before a long one.
+
+    python -m tasks.doctor big
+
+Time and memory are measured: some updates of the real model on random sentences. Nothing is kept of it.
+"""
+
+import os
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tasks.check import check
+from tasks.machine import describe
+from tasks.settings import key_argument, read_corpus, read_experiment
+from transformer.errors import InputError, run_main
+from transformer.shards import Pairs
+
+WORDS = 25  # sub-words of the random sentences, about the mean of WMT14
+TRIAL_UPDATES = 2
+SLOW_HOURS = 24.0
+TOKENS_ON_A_CPU = 1024  # enough to measure speed, in seconds and little memory
+
+
+def main() -> None:
+    """Print one line for each need; exit code 1 if one is not met."""
+    experiment = key_argument("experiment")
+    settings = read_experiment(experiment, "corpus", "model", "training")
+    vocabulary = read_corpus(settings.corpus, "subwords").subwords.vocabulary
+    print(f"{experiment}: measuring some updates of the real model here")
+    lines = [*_data(experiment), *_machine(settings, vocabulary)]
+    for good, line in lines:
+        print(f"  {'ok   ' if good else 'LACKS'} {line}")
+    if not all(good for good, _ in lines):
+        sys.exit(1)
+
+
+def _data(experiment: str) -> list[tuple[bool, str]]:
+    try:
+        check([experiment])
+    except InputError as error:
+        return [(False, f"data: {error}")]
+    return [(True, "data: its corpus can be read or fetched")]
+
+
+def _machine(settings: Any, vocabulary: int) -> list[tuple[bool, str]]:
+    import torch
+
+    machine = describe(devices=max(1, torch.cuda.device_count()))
+    trial = measure(settings, vocabulary)
+    free_disk = shutil.disk_usage(".").free
+    needed_disk = disk_needed(trial["parameters"], settings.training.keep_snapshots)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    rate = trial["tokens_per_second"] * machine["devices"]
+    hours = settings.training.updates * settings.training.tokens_per_update / rate / 3600
+    gpu = torch.cuda.is_available()
+    return [
+        (free_disk > needed_disk, f"disk: {free_disk / 1e9:.0f} GB free, about {needed_disk / 1e9:.1f} GB needed"),
+        (
+            trial["memory"] < 0.9 * memory,
+            f"memory: {memory / 1e9:.0f} GB, {trial['memory'] / 1e9:.1f} GB used by a trial",
+        ),
+        (gpu or hours < SLOW_HOURS, f"device: {machine['devices']} x {machine['device']}{'' if gpu else ' (no GPU)'}"),
+        (
+            hours < SLOW_HOURS or gpu,
+            f"time: about {_hours(hours)} for {settings.training.updates:,} updates of "
+            f"{settings.training.tokens_per_update:,} tokens at {rate:,.0f} tokens/s",
+        ),
+    ]
+
+
+def disk_needed(parameters: float, snapshots: int) -> float:
+    """Bytes: snapshots in state, weights and DVC's cache, two checkpoints with Adam's moments, the model twice."""
+    return 4 * parameters * (3 * snapshots + 2 * 3 + 2) + 2**30
+
+
+def measure(settings: Any, vocabulary: int) -> dict[str, float]:
+    """Target tokens a second on one device, peak memory in bytes and number of parameters."""
+    import torch
+
+    from transformer.model import count_parameters
+    from transformer.trainer import Trainer
+
+    tokens = settings.training.tokens_per_device
+    if not torch.cuda.is_available():
+        tokens = min(tokens, TOKENS_ON_A_CPU)
+    trial = settings.training.model_copy(update={"tokens_per_update": tokens, "updates": TRIAL_UPDATES})
+    sentences = max(1, tokens // (WORDS + 1))
+    ids = np.random.default_rng(0).integers(4, vocabulary, sentences * WORDS, dtype=np.int32)
+    offsets = np.arange(sentences + 1, dtype=np.int64) * WORDS
+    pairs = Pairs(ids, offsets, ids, offsets)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = Trainer(settings.model, trial, vocabulary, pairs, pairs, Path(folder))
+        share = np.arange(sentences, dtype=np.int64)
+        trainer.step(1, share)  # the first one also allocates
+        started = time.monotonic()
+        for update in range(TRIAL_UPDATES):
+            trainer.step(update + 2, share)
+        float(trainer.window.loss)  # waits for a GPU to finish
+        rate = TRIAL_UPDATES * sentences * (WORDS + 1) / (time.monotonic() - started)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return {"tokens_per_second": rate, "memory": float(peak), "parameters": count_parameters(trainer.model)}
+
+
+def _hours(hours: float) -> str:
+    if hours < 1:
+        return f"{hours * 60:.0f} minutes"
+    return f"{hours:.0f} hours" if hours < 72 else f"{hours / 24:.0f} days"
+
+
+if __name__ == "__main__":
+    run_main(main)
