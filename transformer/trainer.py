@@ -7,6 +7,7 @@ was stopped and continued ends with the same weights as one that was not.
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -57,7 +58,7 @@ class Trainer:
         valid: the pairs on which perplexity is measured.
         folder: for checkpoints, snapshots and progress.json.
         report: called on rank 0 with (update, metrics) at each point of the curve.
-        seconds_between_checkpoints: of wall-clock time; they serve resuming only.
+        seconds_between_checkpoints: at most, of wall-clock time; each snapshot also brings one.
     """
 
     def __init__(
@@ -105,6 +106,8 @@ class Trainer:
             FloatingPointError: the loss is no longer finite.
         """
         self.progress = resume(self.folder, self.model, self.optimizer) or self.progress
+        if self.rank == 0 and self.progress["update"]:
+            print(f"train: continuing after update {self.progress['update']}", file=sys.stderr, flush=True)
         last_checkpoint = time.monotonic()
         shown = bar(self.training.updates, "train", "update", self.progress["update"]) if self.rank == 0 else None
         try:
@@ -119,7 +122,7 @@ class Trainer:
                 # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
                 if self.rank == 0:
                     due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
-                    if self.stop.is_set() or due:
+                    if self.stop.is_set() or due or update % self.training.snapshot_every == 0:
                         self._checkpoint()
                         last_checkpoint = time.monotonic()
                     if self.stop.is_set():

@@ -41,7 +41,9 @@ def torchs_own(model: Transformer) -> nn.Transformer:
         own.out_proj.weight.data = ours.output.weight.data.clone()
         own.out_proj.bias.data.zero_()
 
-    for ours, own in zip([*model.encoder, *model.decoder], [*theirs.encoder.layers, *theirs.decoder.layers], strict=True):
+    for ours, own in zip(
+        [*model.encoder, *model.decoder], [*theirs.encoder.layers, *theirs.decoder.layers], strict=True
+    ):
         attention(ours.attention, own.self_attn)
         residuals = [ours.attention_residual, ours.feed_forward_residual]
         if hasattr(ours, "cross_attention"):

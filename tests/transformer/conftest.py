@@ -1,0 +1,40 @@
+"""A small task that a model can learn in seconds: repeat the source backwards."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transformer.settings import ModelSettings, TrainingSettings
+from transformer.shards import Pairs
+from transformer.trainer import Trainer
+
+VOCABULARY = 12
+SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1)
+
+
+def flat(sentences: list[list[int]]) -> tuple[Any, Any]:
+    lengths = [len(sentence) for sentence in sentences]
+    return np.array([i for s in sentences for i in s], np.int32), np.cumsum([0, *lengths]).astype(np.int64)
+
+
+def backwards(count: int, seed: int) -> Pairs:
+    random = np.random.default_rng(seed)
+    sources = [random.integers(4, VOCABULARY, random.integers(1, 7)).tolist() for _ in range(count)]
+    return Pairs(*flat(sources), *flat([source[::-1] for source in sources]))
+
+
+@pytest.fixture
+def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
+    def make(folder: str = "state", model: ModelSettings = SMALL, pairs: int = 40, **changes: Any) -> Trainer:
+        values: dict[str, Any] = {
+            "updates": 12, "tokens_per_update": 60, "tokens_per_device": 60, "warmup": 100, "learning_rate_factor": 1.0,
+            "beta2": 0.98, "label_smoothing": 0.1, "precision": "fp32", "snapshot_every": 3, "keep_snapshots": 2,
+            "validate_every": 100, "seed": 1,
+        }  # fmt: skip
+        settings = TrainingSettings(**{**values, **changes})
+        return Trainer(model, settings, VOCABULARY, backwards(pairs, seed=1), backwards(10, seed=2), tmp_path / folder)
+
+    return make
