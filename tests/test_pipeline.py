@@ -1,0 +1,150 @@
+"""The whole chain on a few hundred made-up pairs: through the flow, and through DVC with a kill in its training."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from mlflow.tracking import MlflowClient
+
+from tests.workspace import corpus_settings, environment, experiment_settings, make_workspace, run, write_corpus
+
+
+def made_up(folder: Path) -> Path:
+    write_corpus(folder / "text")
+    params = {
+        "corpora": {"made-up": corpus_settings(folder / "text")},
+        "experiments": {"small": experiment_settings("made-up"), "unrun": experiment_settings("made-up")},
+    }
+    return make_workspace(folder / "project", params)
+
+
+@pytest.fixture(scope="module")
+def by_flow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace in which the flow has reproduced `small`."""
+    project = made_up(tmp_path_factory.mktemp("flow"))
+    done = run("python", "-m", "flows.reproduce", "small", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project
+
+
+def kill_in_training(project: Path) -> None:
+    """Start `dvc repro`, and end all its processes without warning once a checkpoint is there."""
+    job = subprocess.Popen(
+        ["dvc", "repro", "score@small"], cwd=project, env=environment(), start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not list(project.glob("runs/small/state/checkpoint-*/progress.json")):
+        assert time.monotonic() < deadline, "no checkpoint after two minutes"
+        assert job.poll() is None, "dvc repro ended before its first checkpoint"
+        time.sleep(0.05)
+    os.killpg(job.pid, signal.SIGKILL)
+    job.wait()
+
+
+@pytest.fixture(scope="module")
+def by_dvc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A workspace in which `dvc repro` was killed in training and called again, and what the second call printed."""
+    project = made_up(tmp_path_factory.mktemp("dvc"))
+    assert run("python", "-m", "tasks.check", "small", cwd=project).returncode == 0
+    kill_in_training(project)
+    done = run("dvc", "repro", "score@small", cwd=project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return project, done.stdout + done.stderr
+
+
+def test_the_flow_ends_with_a_table_of_what_was_measured(by_flow: Path) -> None:
+    table = (by_flow / "reports/table2.md").read_text()
+    assert "| Transformer (big) | 28.4 | 41.8 | 2.3e19 | 2.3e19 |" in table
+    row = next(line for line in table.splitlines() if line.startswith("| small |"))
+    assert "made-up en-xx" in row
+    assert re.search(r"\*\*\d+\.\d\d\*\*", row)
+    assert "| unrun | test | made-up | not run |" in table
+
+
+def test_the_model_has_learned_the_language(by_flow: Path) -> None:
+    scores = json.loads((by_flow / "reports/scores/small.json").read_text())["scores"]["test"]
+    assert scores["bleu"]["score"] > 50
+    assert scores["bleu_of_copied_source"]["score"] < 10
+    assert "tok:13a" in scores["bleu"]["signature"]
+
+
+def test_the_model_folder_translates_line_for_line_on_its_own(by_flow: Path) -> None:
+    lines = "the red cat sees the dog\n\nthe old bird likes the fish\u2028the end\n"
+    done = subprocess.run(
+        ["python", "-m", "transformer", "models/small"],
+        cwd=by_flow, env=environment(), input=lines.encode(), capture_output=True, check=True,
+    )  # fmt: skip
+    first, empty, third, rest = done.stdout.decode().split("\n")
+    assert first
+    assert empty == rest == ""
+    assert third
+
+
+@pytest.mark.fault("F38")
+@pytest.mark.fault("F39")
+def test_mlflow_has_one_finished_run_with_settings_curve_and_scores(by_flow: Path) -> None:
+    client = MlflowClient(f"sqlite:///{by_flow}/mlflow.db")
+    experiment = client.get_experiment_by_name("attention-is-all-you-need")
+    assert experiment is not None
+    (found,) = client.search_runs([experiment.experiment_id])
+    assert found.info.status == "FINISHED"
+    assert found.data.params["model.d_model"] == "32"
+    assert found.data.tags["commit"]
+    steps = [point.step for point in client.get_metric_history(found.info.run_id, "perplexity")]
+    assert steps == sorted(set(steps))
+    assert steps[-1] == 240
+    assert found.data.metrics["test_bleu"] > 50
+    stored = json.loads((by_flow / "reports/scores/small.json").read_text())["training"]["mlflow_run"]
+    assert stored == found.info.run_id
+
+
+def test_killed_and_resumed_training_ends_with_the_same_model_bit_for_bit(
+    by_flow: Path, by_dvc: tuple[Path, str]
+) -> None:
+    project, output = by_dvc
+    assert "continuing after update" in output
+    weights = "models/small/model.safetensors"
+    assert (project / weights).read_bytes() == (by_flow / weights).read_bytes()
+
+
+def test_a_second_repro_does_nothing(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    done = run("dvc", "repro", "score@small", cwd=project)
+    assert done.returncode == 0
+    assert "Running stage" not in done.stdout
+    assert "Data and pipelines are up to date" in done.stdout
+
+
+def test_repro_built_nothing_that_was_not_asked_for(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    assert [path.name for path in (project / "runs").iterdir()] == ["small"]
+    assert not (project / "reports/table2.md").exists()
+
+
+def test_report_alone_writes_the_tables_from_whatever_scores_exist(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    done = run("dvc", "repro", "--single-item", "report", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "| small |" in (project / "reports/table2.md").read_text()
+    assert (project / "reports/figures/learning_curves.png").stat().st_size > 1000
+
+
+def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    params = project / "params.yaml"
+    before = params.read_text()
+    params.write_text(before.replace("warmup: 100", "warmup: 90"))
+    try:
+        done = run("torchrun", "-m", "tasks.train", "small", cwd=project)
+    finally:
+        params.write_text(before)
+    assert done.returncode == 0, done.stderr
+    assert "training.warmup changed" in done.stdout
+    (old,) = project.glob("runs/small/old-*")
+    assert list(old.glob("checkpoint-*"))
