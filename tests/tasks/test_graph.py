@@ -1,0 +1,43 @@
+"""dvc.yaml lists for each stage the settings that its code reads, no more and no less."""
+
+import ast
+
+import pytest
+import yaml
+
+from tests.workspace import ROOT
+
+STAGES = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
+
+
+def sections_read(stage: str) -> set[str]:
+    """The sections named in calls of read_corpus and read_experiment in a stage's module."""
+    tree = ast.parse((ROOT / f"tasks/{stage}.py").read_text())
+    constants = {
+        target.id: ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    found: set[str] = set()
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("read_corpus", "read_experiment"):
+            for argument in call.args[1:]:
+                if isinstance(argument, ast.Starred):
+                    found.update(constants[argument.value.id])  # type: ignore[attr-defined]
+                else:
+                    found.add(ast.literal_eval(argument))
+    return found
+
+
+@pytest.mark.fault("F36")
+@pytest.mark.parametrize("stage", [name for name, entry in STAGES.items() if "foreach" in entry])
+def test_the_settings_a_stage_reads_are_those_it_depends_on(stage: str) -> None:
+    kind = STAGES[stage]["foreach"].strip("${}")
+    listed = {entry.removeprefix(f"{kind}.${{key}}.") for entry in STAGES[stage]["do"]["params"]}
+    assert sections_read(stage) == listed
+
+
+def test_each_stage_is_a_module() -> None:
+    assert all((ROOT / f"tasks/{stage}.py").is_file() for stage in STAGES)

@@ -1,0 +1,98 @@
+"""params.yaml: every mistake is one line that names the key."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tasks.settings import read_corpus, read_experiment, read_params
+from tests.workspace import ROOT, corpus_settings, experiment_settings
+from transformer.errors import InputError
+
+
+def params() -> dict[str, Any]:
+    return {"corpora": {"c": corpus_settings(Path("text"))}, "experiments": {"e": experiment_settings("c")}}
+
+
+def read(tmp_path: Path, values: dict[str, Any]) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(yaml.safe_dump(values))
+    read_params(path)
+
+
+def test_the_projects_own_file_is_right() -> None:
+    known = read_params(ROOT / "params.yaml")
+    assert {"tiny", "multi30k", "base", "big"} <= known.experiments.keys()
+    assert {"software-ui-en-de", "software-ui-en-fr", "multi30k", "wmt14-en-de"} <= known.corpora.keys()
+
+
+def test_base_and_big_are_the_papers() -> None:
+    experiments = read_params(ROOT / "params.yaml").experiments
+    base, big = experiments["base"], experiments["big"]
+    assert list(base.model.model_dump().values()) == [6, 512, 2048, 8, 64, 64, 0.1]
+    assert list(big.model.model_dump().values()) == [6, 1024, 4096, 16, 64, 64, 0.3]
+    for experiment, updates, averaged in ((base, 100_000, 5), (big, 300_000, 20)):
+        training, search = experiment.training, experiment.search
+        assert (training.updates, experiment.averaging.last) == (updates, averaged)
+        assert (training.tokens_per_update, training.warmup, training.learning_rate_factor) == (25_000, 4000, 1.0)
+        assert (training.beta2, training.label_smoothing) == (0.98, 0.1)
+        assert (search.beam, search.length_penalty, search.extra_length) == (4, 0.6, 50)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        (("experiments", "e", "model"), "d_modell", 3, "experiments.e.model.d_modell is not .*; did you mean 'd_model'"),
+        (("experiments", "e", "model"), "layers", "six", "experiments.e.model.layers: .*integer.*'six'"),
+        (("experiments", "e", "training"), "warmup", None, "experiments.e.training.warmup"),
+        (("experiments", "e", "training"), "precision", "fp8", "experiments.e.training.precision: .*'fp8'"),
+        (("experiments", "e"), "corpus", "cc", "experiments.e.corpus: no corpus 'cc'; did you mean 'c'"),
+        (("experiments", "e", "averaging"), "last", 9, "experiments.e: averaging.last is 9, but the training keeps 3"),
+        (("corpora", "c", "origin"), "kind", "file", "corpora.c.origin.kind: there is no kind 'file'"),
+        (("corpora", "c", "origin"), "foldr", "x", "corpora.c.origin.foldr is not a setting; did you mean 'folder'"),
+        (("corpora", "c", "shards"), "buckets", [8, 4], "corpora.c.shards: buckets must rise"),
+        (("corpora",), "a b", {}, "corpora.a b"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line_that_names_the_key(
+    tmp_path: Path, section: tuple[str, ...], key: str, value: Any, message: str
+) -> None:
+    values = params()
+    place = values
+    for part in section:
+        place = place[part]
+    place[key] = value
+    with pytest.raises(InputError, match=message) as caught:
+        read(tmp_path, values)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_key_is_named(tmp_path: Path) -> None:
+    values = params()
+    del values["experiments"]["e"]["search"]["beam"]
+    with pytest.raises(InputError, match=r"experiments\.e\.search\.beam is missing"):
+        read(tmp_path, values)
+
+
+@pytest.mark.parametrize("content", ["a: [", "- 1"], ids=["not YAML", "a list"])
+def test_a_file_that_is_no_mapping_is_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "params.yaml").write_text(content)
+    with pytest.raises(InputError, match=r"params\.yaml") as caught:
+        read_params(tmp_path / "params.yaml")
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_name_brings_the_nearest() -> None:
+    path = ROOT / "params.yaml"
+    with pytest.raises(InputError, match="no experiment 'tinny'; did you mean 'tiny'"):
+        read_experiment("tinny", path=path)
+    with pytest.raises(InputError, match="no corpus 'multi30'; did you mean 'multi30k'"):
+        read_corpus("multi30", path=path)
+
+
+def test_only_the_sections_asked_for_can_be_read() -> None:
+    settings = read_experiment("tiny", "model", path=ROOT / "params.yaml")
+    assert settings.model.layers > 0
+    with pytest.raises(AttributeError):
+        _ = settings.training
