@@ -16,7 +16,6 @@ from filelock import FileLock
 from transformer.errors import InputError
 
 PROJECT = "attention-is-all-you-need"
-LOCAL = "sqlite:///mlflow.db"
 LONGEST_VALUE = 500  # characters of a parameter that every MLflow server takes
 GIVE_UP_AFTER = 3
 
@@ -43,7 +42,7 @@ class Run:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
 
-        uri = os.environ.get("MLFLOW_TRACKING_URI", LOCAL)
+        uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
         # Several processes that find an empty database all try to make its tables, and fail: one at a time.
         with FileLock("mlflow.db.lock"):
             self.client = MlflowClient(tracking_uri=uri)

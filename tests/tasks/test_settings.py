@@ -43,7 +43,7 @@ def test_base_and_big_are_the_papers() -> None:
 @pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [
-        (("experiments", "e", "model"), "d_modell", 3, "experiments.e.model.d_modell is not .*; did you mean 'd_model'"),
+        (("experiments", "e", "model"), "d_modell", 3, "model.d_modell is not a setting; did you mean 'd_model'"),
         (("experiments", "e", "model"), "layers", "six", "experiments.e.model.layers: .*integer.*'six'"),
         (("experiments", "e", "training"), "warmup", None, "experiments.e.training.warmup"),
         (("experiments", "e", "training"), "precision", "fp8", "experiments.e.training.precision: .*'fp8'"),

@@ -1,0 +1,83 @@
+"""The tables: the paper's numbers as the paper's, ours from stored scores, and nothing where nothing ran."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tasks import report
+from tasks.settings import Params
+from tests.workspace import corpus_settings, experiment_settings
+
+PAPER = yaml.safe_load(report.PAPER.read_text())
+PARAMS = Params.model_validate({
+    "corpora": {"c": corpus_settings(Path("text"))},
+    "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
+})  # fmt: skip
+
+
+def scores(device: str = "some processor") -> dict[str, Any]:
+    metric = {"score": 31.416, "signature": "nrefs:1|case:mixed"}
+    split = {"sentences": 30, "bleu": metric, "chrf": metric, "bleu_of_copied_source": {**metric, "score": 2.718}}
+    training = {
+        "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"}, "model": {"layers": 1}, "training": {"updates": 20},
+        "vocabulary": 90, "parameters": 12345, "hashes": {"shards": "aa", "subwords": "bb"},
+        "update": 20, "epoch": 3, "target_tokens": 5000, "seconds": 100.0, "validation_seconds": 2.0, "flops": 1.5e12,
+        "averaged_updates": [10, 20], "commit": "0123456789abcdef", "date": "2026-11-29T10:00:00+00:00",
+        "mlflow_run": "fedcba9876543210",
+        "machine": {"device": device, "devices": 8, "flops_per_second": 2e11, "torch": "2"},
+        "curve": [{"update": 10, "perplexity": 9.0}, {"update": 20, "perplexity": 5.0, "valid_perplexity": 6.0}],
+    }  # fmt: skip
+    return {
+        "corpus": {"test_set": "made-up", "pairs": {"train": 400}},
+        "scores": {"valid": split, "test": split},
+        "splits": {"test": {"cut_at_the_length_limit": 1}},
+        "search": {"beam": 4},
+        "speed": 200.0,
+        "ours": [["A red cat.", "Da gato rota."]],
+        "training": training,
+    }
+
+
+def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> None:
+    table = report.table2(PARAMS, {"e": scores()}, PAPER)
+    row = next(line for line in table.splitlines() if line.startswith("| e |"))
+    for expected in ("made-up en-xx", "**31.42**", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
+                     "1 min 40 s", "2026-11-29", "01234567", "fedcba98"):  # fmt: skip
+        assert expected in row
+    assert "nrefs:1\\|case:mixed" in table or "nrefs:1|case:mixed" in table
+    assert "| A red cat. | Da gato rota. |" in table
+
+
+def test_a_row_that_was_not_run_says_so() -> None:
+    assert "| unrun | test | made-up | not run |" in report.table2(PARAMS, {"e": scores()}, PAPER)
+
+
+def test_with_no_scores_there_are_only_the_papers_rows() -> None:
+    table = report.table2(PARAMS, {}, PAPER)
+    assert table.count("not run") == 2
+    assert "| Transformer (base) | 27.3 | 38.1 | 3.3e18 | 3.3e18 |" in table
+
+
+def test_every_row_of_the_papers_table_is_there() -> None:
+    assert len(PAPER["table2"]) == 10
+    assert "| GNMT + RL | 24.6 | 39.92 | 2.3e19 | 1.4e20 |" in report.papers_rows(PAPER)
+
+
+@pytest.mark.parametrize(
+    ("hours", "device", "expected"), [(12, "Tesla P100-SXM2-16GB", 3.28e18), (84, "Tesla P100-SXM2-16GB", 2.30e19)]
+)
+def test_cost_by_the_papers_method_gives_the_papers_figures(hours: int, device: str, expected: float) -> None:
+    training = {**scores(device)["training"], "seconds": hours * 3600.0}
+    assert report.papers_cost(training, PAPER) == pytest.approx(expected, rel=0.01)
+
+
+def test_reports_are_the_same_for_the_same_scores(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        report.draw_curves({"e": scores()}, tmp_path / name)
+    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
+    assert report.table2(PARAMS, {"e": scores()}, PAPER) == report.table2(
+        PARAMS, {"e": json.loads(json.dumps(scores()))}, PAPER
+    )
