@@ -22,7 +22,8 @@ def scores(device: str = "some processor") -> dict[str, Any]:
     metric = {"score": 31.416, "signature": "nrefs:1|case:mixed"}
     split = {"sentences": 30, "bleu": metric, "chrf": metric, "bleu_of_copied_source": {**metric, "score": 2.718}}
     training = {
-        "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"}, "model": {"layers": 1}, "training": {"updates": 20},
+        "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"},
+        "model": {"layers": 1}, "training": {"updates": 20},
         "vocabulary": 90, "parameters": 12345, "hashes": {"shards": "aa", "subwords": "bb"},
         "update": 20, "epoch": 3, "target_tokens": 5000, "seconds": 100.0, "validation_seconds": 2.0, "flops": 1.5e12,
         "averaged_updates": [10, 20], "commit": "0123456789abcdef", "date": "2026-11-29T10:00:00+00:00",
