@@ -1,0 +1,92 @@
+"""What a training checks before it starts, each in one line and exit code 2."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from filelock import FileLock
+
+from tests.workspace import ROOT, corpus_settings, environment, experiment_settings, write_corpus
+
+PYTHONPATH = str(ROOT)
+
+
+def command(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=folder, env=environment(PYTHONPATH=PYTHONPATH), capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with shards of the made-up language."""
+    folder = tmp_path_factory.mktemp("prepared")
+    write_corpus(folder / "text")
+    params = {"corpora": {"c": corpus_settings(folder / "text")}, "experiments": {"e": experiment_settings("c")}}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    for stage in ("corpus", "subwords", "shards"):
+        done = command(folder, f"tasks.{stage}", "c")
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def assert_refused(folder: Path, message: str) -> None:
+    done = command(folder, "tasks.train", "--check", "e")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_whole_can_start(prepared: Path) -> None:
+    assert command(prepared, "tasks.train", "--check", "e").returncode == 0
+
+
+@pytest.mark.fault("F18")
+def test_a_damaged_shard_is_named(prepared: Path) -> None:
+    shard = next((prepared / "data/shards/c/train").rglob("*.parquet"))
+    content = shard.read_bytes()
+    shard.write_bytes(content[:-10])
+    try:
+        assert_refused(prepared, str(shard.relative_to(prepared)))
+    finally:
+        shard.write_bytes(content)
+
+
+@pytest.mark.fault("F13")
+def test_shards_of_another_sub_word_model_are_refused(prepared: Path) -> None:
+    manifest = prepared / "data/shards/c/manifest.json"
+    content = manifest.read_text()
+    manifest.write_text(content.replace('"subwords_sha256": "', '"subwords_sha256": "0'))
+    try:
+        assert_refused(prepared, "another sub-word model")
+    finally:
+        manifest.write_text(content)
+
+
+def test_a_run_that_is_being_trained_is_left_alone(prepared: Path) -> None:
+    (prepared / "runs/e").mkdir(parents=True, exist_ok=True)
+    with FileLock(prepared / "runs/e/training.lock"):
+        assert_refused(prepared, "another process is training it")
+
+
+def test_checking_needs_no_torch(prepared: Path) -> None:
+    """It stands before each start of a training: it must be quick."""
+    script = (
+        "import sys, tasks.train; sys.argv = ['', '--check', 'e']; tasks.train.main(); print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=prepared, env=environment(PYTHONPATH=PYTHONPATH), capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert done.stdout.strip() == "False", done.stderr
+
+
+def test_the_doctor_measures_and_names_what_is_lacking(prepared: Path) -> None:
+    done = command(prepared, "tasks.doctor", "e")
+    assert done.returncode in (0, 1), done.stderr
+    assert "tokens/s" in done.stdout
+    assert "ok    data" in done.stdout
+    assert command(prepared, "tasks.doctor", "ee").returncode == 2
