@@ -5,7 +5,9 @@ what outlived its parent, and also when looked for from another process.
 """
 
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -32,18 +34,32 @@ def marked(variable: str, value: str) -> list[psutil.Process]:
     return found
 
 
+def is_dvc(process: psutil.Process) -> bool:
+    """Whether it is a living process of DVC's, or may be: another user's cannot be looked at."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and any("dvc" in part for part in process.cmdline()[:3])
+    except psutil.AccessDenied:
+        return True
+    except psutil.NoSuchProcess:
+        return False
+
+
 def end_processes(find: Callable[[], list[psutil.Process]], grace: float = 10.0) -> None:
     """End what `find` finds: SIGTERM, `grace` seconds in which a training writes its checkpoint, then SIGKILL."""
-    processes = find()
+    # DVC ends by itself once its stage has, and so leaves its list of locks in order.
+    _signal([process for process in find() if not is_dvc(process)], signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    # Looked for again and again, not waited for: psutil would take a child's exit code from the thread that runs it,
+    # and what starts its next command while it is being ended would be missed.
+    while left := find():
+        if time.monotonic() > deadline + 30.0:
+            raise TimeoutError(f"processes {[process.pid for process in left]} cannot be killed")
+        if time.monotonic() > deadline:
+            _signal(left, signal.SIGKILL)
+        time.sleep(0.1)
+
+
+def _signal(processes: list[psutil.Process], number: signal.Signals) -> None:
     for process in processes:
         with suppress(psutil.NoSuchProcess):
-            process.terminate()
-    psutil.wait_procs(processes, timeout=grace)
-    for _ in range(20):  # what starts its next command while it is being ended is found in the next round
-        processes = find()
-        if not processes:
-            return
-        for process in processes:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-        psutil.wait_procs(processes, timeout=0.5)
+            process.send_signal(number)

@@ -11,9 +11,10 @@ one, the run is seen there.
 import argparse
 import logging
 import re
+import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from prefect import flow, get_run_logger, runtime, task
 from prefect.artifacts import create_markdown_artifact
@@ -91,7 +92,7 @@ def _show(tables: list[Path]) -> None:
 
 def _outcome(states: dict[str, State], experiments: list[str]) -> State:
     failed = {name: state for name, state in states.items() if not state.is_completed()}
-    errors = [state.result(raise_on_failure=False) for state in failed.values()]
+    errors = [state.result(raise_on_failure=False) for state in failed.values() if state.is_failed()]
     errors = [error for error in errors if isinstance(error, StageError)]
     if not failed:
         return Completed(message=f"{len(states)} stages are up to date")
@@ -115,6 +116,8 @@ def main() -> int:
     parser.add_argument("experiments", nargs="+", metavar="EXPERIMENT", help="a key of `experiments` in params.yaml")
     experiments = parser.parse_args().experiments
     plain_logging()
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # end as after Ctrl-C, or the temporary server would stay behind
+        signal.signal(ending, _exit)
     try:
         check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=f"check {id(parser)}"))
         read_plan(experiments)
@@ -122,11 +125,18 @@ def main() -> int:
         return _complain(str(error), 2)
     except StageError as error:
         return _complain(f"{error}: {error.cause}", 1)
-    with server():
-        state: State = reproduce_paper(experiments, return_state=True)
+    try:
+        with server():
+            state: State = reproduce_paper(experiments, return_state=True)
+    except KeyboardInterrupt:
+        return _complain("stopped; the same command continues from here", 130)
     if state.is_completed():
         return 0
     return _complain(state.message, 2 if state.name == "BadInput" else 1)
+
+
+def _exit(number: int, _frame: Any) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _complain(message: str, code: int) -> int:

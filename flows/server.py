@@ -1,48 +1,68 @@
 """Which Prefect server a flow started by hand reports to: the one that is named and answers, else a temporary one."""
 
+import atexit
 import fcntl
 import os
+import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prefect.client.orchestration import get_client
-from prefect.settings import (
-    PREFECT_API_URL,
-    PREFECT_SERVER_ALLOW_EPHEMERAL_MODE,
-    PREFECT_SERVER_DATABASE_CONNECTION_URL,
-    get_current_settings,
-    temporary_settings,
-)
+from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
 STATE = Path(".prefect")
-"""Whatever Prefect keeps about this checkout: its runs, logs of the services."""
+"""Whatever Prefect keeps about this checkout: its runs, the services' logs."""
 
-
-def database_url() -> str:
-    """The database of this checkout's servers, unless the environment names another."""
-    default = f"sqlite+aiosqlite:///{(STATE / 'prefect.db').resolve()}"
-    return os.environ.get("PREFECT_SERVER_DATABASE_CONNECTION_URL", default)
+PATIENCE = 120.0  # seconds for a server to answer
 
 
 @contextmanager
 def server() -> Iterator[None]:
     """Within it flows report to the server that the environment or Prefect's profile names, or to a temporary one."""
     url = get_current_settings().api.url
-    if url and _answers(url):
+    if url and answers(url):
         yield
         return
     if url:
         print(f"no Prefect server answers at {url}; using a temporary one", file=sys.stderr, flush=True)
-    os.environ.pop("PREFECT_API_URL", None)
-    settings = {PREFECT_SERVER_ALLOW_EPHEMERAL_MODE: True, PREFECT_SERVER_DATABASE_CONNECTION_URL: database_url()}
-    with temporary_settings(updates=settings, restore_defaults={PREFECT_API_URL}):
-        with alone(), get_client(sync_client=True) as client:
-            client.hello()
+    with temporary_settings({PREFECT_API_URL: _start_temporary_server()}):
         yield
+
+
+def _start_temporary_server() -> str:
+    """Start one that ends with this process, and no sooner: Prefect sends the last logs on its way out."""
+    environment = {**os.environ, "PREFECT_SERVER_DATABASE_CONNECTION_URL": database_url()}
+    environment.pop("PREFECT_API_URL", None)
+    with alone(), (STATE / "temporary_server.log").open("a") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "flows.temporary_server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=environment,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdin and process.stdout
+        url = process.stdout.readline().strip()
+        deadline = time.monotonic() + PATIENCE
+        while not (url and answers(url)):
+            if process.poll() is not None or time.monotonic() > deadline:
+                process.kill()
+                raise RuntimeError(f"Prefect's temporary server did not start; see {STATE / 'temporary_server.log'}")
+            time.sleep(0.1)
+    atexit.register(process.stdin.close)
+    return url
+
+
+def database_url() -> str:
+    """The database of this checkout's servers, unless the environment names another."""
+    default = f"sqlite+aiosqlite:///{(STATE / 'prefect.db').resolve()}"
+    return os.environ.get("PREFECT_SERVER_DATABASE_CONNECTION_URL", default)
 
 
 @contextmanager
@@ -54,7 +74,8 @@ def alone() -> Iterator[None]:
         yield
 
 
-def _answers(url: str) -> bool:
+def answers(url: str) -> bool:
+    """Whether a Prefect server answers at `url`, its API's address."""
     try:
         with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=5):
             return True

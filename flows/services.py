@@ -25,11 +25,10 @@ import psutil
 
 from flows.errors import BadInput
 from flows.processes import end_processes, marked, marked_environment
-from flows.server import STATE, alone, database_url
+from flows.server import PATIENCE, STATE, alone, answers, database_url
 
 MARK = "REPRODUCE_SERVICES"  # with the checkout's folder as value
 POOL = "reproduce"
-PATIENCE = 120.0  # seconds for one service to answer
 GRACE = 20.0  # seconds in which a flow ends its stages and says so to the server
 
 
@@ -82,7 +81,7 @@ def _start_prefect(running: dict[str, subprocess.Popen[bytes]], port: int) -> No
     with alone():
         server = [*program, "server", "start", "--host", "127.0.0.1", "--port", str(port)]
         running["Prefect's server"] = _start("server", server)
-        _wait_for("Prefect's server", running, lambda: _get(f"{api}/health"))
+        _wait_for("Prefect's server", running, lambda: answers(api))
     name = f"{socket.gethostname()}-{os.getpid()}"
     worker = [*program, "worker", "start", "--pool", POOL, "--type", "process", "--name", name]
     running["Prefect's worker"] = _start("worker", worker)

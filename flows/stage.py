@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
-import psutil
-
 from flows.errors import BadInput, StageError
+from flows.locks import clear_dead_locks
 from flows.processes import end_processes, marked, marked_environment
 
 MARK = "REPRODUCE_RUN"
-PATH_BUSY = re.compile(r"^ERROR: .* is busy, it is being blocked by:")
+BUSY = re.compile(r"^ERROR: .*( is busy, it is being blocked by:|Unable to read RWLock-file)")
 HOLDER = re.compile(r"\(PID (\d+)\): (.*)")
 EXIT_CODE = re.compile(r"^ERROR: failed to reproduce .*, exited with (-?\d+)$")
 RANK_EXIT_CODE = re.compile(
@@ -41,10 +40,10 @@ class Run:
     id: str
     stopping: Event = field(default_factory=Event)
 
-    def end(self) -> None:
-        """Leave no process of the run behind."""
+    def end(self, grace: float = 10.0) -> None:
+        """Leave no process of the run behind; what does not end within `grace` seconds is killed."""
         self.stopping.set()
-        end_processes(lambda: marked(MARK, self.id))
+        end_processes(lambda: marked(MARK, self.id), grace)
 
 
 def run_stage(name: str, log: Log, run: Run) -> None:
@@ -56,15 +55,19 @@ def run_stage(name: str, log: Log, run: Run) -> None:
     # DVC takes the repository's lock before and after the stage's command, never during it. Without the wait it gives
     # up after three seconds, and a training that has just finished would be lost to someone's `dvc push`.
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", name]
-    holder = ""
+    told = ""
     pause = 1.0
     while not run.stopping.is_set():
         code, lines = run_command(command, log, run)
         if code == 0:
             return
-        if not any(map(PATH_BUSY.match, lines)):
+        if not any(map(BUSY.match, lines)):
             raise StageError(name, _exit_code(code, lines), lines, stopped=run.stopping.is_set())
-        holder = _report_holder(name, lines, log, before=holder)
+        clear_dead_locks()
+        holder = next(filter(None, map(HOLDER.search, reversed(lines))), None)
+        if holder and holder[0] != told:
+            told = holder[0]
+            log(f"waiting: process {holder[1]} ({holder[2]}) works on the same files")
         run.stopping.wait(pause)
         pause = min(pause * 1.5, 10.0)
     raise StageError(name, -15, ["stopped with its flow"], stopped=True)
@@ -100,35 +103,10 @@ def run_command(command: Sequence[str], log: Log, run: Run) -> tuple[int, list[s
             if not line or line.strip().startswith(HINTS) or (last and line == last[-1]):
                 continue
             last.append(line)
-            busy = busy or bool(PATH_BUSY.match(line))
+            busy = busy or bool(BUSY.match(line))
             if not busy:
                 log(line)
     return process.returncode, list(last)
-
-
-def _report_holder(name: str, lines: list[str], log: Log, before: str) -> str:
-    """Say whom the stage waits for, once; StageError if that is no DVC any more, for the wait would never end."""
-    match = next(filter(None, map(HOLDER.search, reversed(lines))))
-    pid, command = int(match[1]), match[2]
-    if not _is_dvc(pid):
-        hint = (
-            f"error: a killed process {pid} ({command}) still stands in DVC's list of locks: "
-            "delete .dvc/tmp/rwlock while no DVC runs and start again"
-        )
-        raise StageError(name, 2, [hint])
-    if match[0] != before:
-        log(f"waiting: process {pid} ({command}) works on the same files")
-    return match[0]
-
-
-def _is_dvc(pid: int) -> bool:
-    try:
-        process = psutil.Process(pid)
-        return process.status() != psutil.STATUS_ZOMBIE and any("dvc" in part for part in process.cmdline())
-    except psutil.NoSuchProcess:
-        return True  # gone since; DVC itself clears such a lock at the next try
-    except psutil.Error:
-        return True  # another user's
 
 
 def _exit_code(code: int, lines: list[str]) -> int:

@@ -1,0 +1,138 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter
+
+from flows import reproduce
+
+DEAD_SERVER = "http://127.0.0.1:9/api"
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    quick = reproduce.bring_up_to_date.with_options(retry_delay_seconds=0.1)
+    monkeypatch.setattr(reproduce, "bring_up_to_date", quick)
+
+
+def _flow(*experiments: str) -> Any:
+    return reproduce.reproduce_paper(list(experiments), return_state=True)
+
+
+def _tasks(state: Any) -> dict[str, Any]:
+    """Task runs of a flow run, by name; they reach the server a moment after their end."""
+    run = FlowRunFilter(id={"any_": [state.state_details.flow_run_id]})
+    for _ in range(50):
+        with get_client(sync_client=True) as client:
+            runs = {one.name: one for one in client.read_task_runs(flow_run_filter=run)}
+        if runs and all(one.state and one.state.is_final() for one in runs.values()):
+            break
+        time.sleep(0.1)
+    return runs
+
+
+def _start(*arguments: str, **environment: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "flows.reproduce", *arguments],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _span(stage: str) -> tuple[float, float]:
+    start, end = (float(line.split()[1]) for line in Path("times", stage).read_text().splitlines())
+    return start, end
+
+
+def test_stages_are_tasks_side_by_side_and_the_table_is_an_artifact(workspace: Path, prefect_server: str) -> None:
+    for name in ("shards@one", "shards@two"):
+        Path("wishes", name).write_text("sleep 3")
+    stages = (
+        Path("dvc.yaml")
+        .read_text()
+        .replace('deps: ["data/shards/${item.corpus}"]', 'deps: ["data/shards/${item.corpus}", extra]')
+    )
+    Path("dvc.yaml").write_text(stages + "  extra:\n    cmd: echo > extra\n    outs: [extra]\n")
+    state = _flow("tiny", "other")
+    assert state.is_completed()
+    (one_start, one_end), (two_start, two_end) = _span("shards@one"), _span("shards@two")
+    assert max(one_start, two_start) < min(one_end, two_end)
+    both = {f"{name}@{key}" for name in ("corpus", "shards") for key in ("one", "two")}
+    assert set(_tasks(state)) == both | {"extra", "score@tiny", "score@other", "report"}
+    with get_client(sync_client=True) as client:
+        tables = client.read_artifacts(flow_run_filter=FlowRunFilter(id={"any_": [state.state_details.flow_run_id]}))
+    assert [(table.key, table.data) for table in tables] == [("table", "| score@other |\n| score@tiny |\n")]
+
+
+@pytest.mark.fault("F32")
+def test_a_failed_stage_is_tried_again_and_nothing_else(
+    workspace: Path, prefect_server: str, quick_retries: None
+) -> None:
+    Path("wishes/shards@one").write_text("fail-once")
+    assert _flow("tiny").is_completed()
+    assert Path("times/shards@one").read_text().count("start") == 2
+    assert Path("times/corpus@one").read_text().count("start") == 1
+
+
+def test_bad_input_is_not_tried_again(workspace: Path, prefect_server: str, quick_retries: None) -> None:
+    Path("wishes/corpus@one").write_text("exit 2")
+    state = _flow("tiny")
+    assert (state.name, state.message) == ("BadInput", "corpus@one: line 7 is empty")
+    assert Path("times/corpus@one").read_text().count("start") == 1
+
+
+def test_what_does_not_depend_on_a_failed_stage_goes_on(
+    workspace: Path, prefect_server: str, quick_retries: None
+) -> None:
+    Path("wishes/shards@one").write_text("exit 5")
+    state = _flow("tiny", "other")
+    assert state.is_failed()
+    assert state.message.startswith("shards@one failed with exit code 5 (line 7 is empty)")
+    assert "`python -m flows.reproduce tiny other` continues" in state.message
+    assert not Path("scores/tiny.json").exists()
+    assert Path("table.md").read_text() == "| score@other |\n"
+
+
+def test_an_unknown_experiment_is_one_line_and_starts_nothing(workspace: Path) -> None:
+    process = _start("tny")
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert error == "error: params.yaml: no experiment 'tny'; did you mean 'tiny'?\n"
+    assert not Path(".prefect").exists()
+
+
+@pytest.mark.fault("F33")
+@pytest.mark.fault("F35")
+def test_two_flows_at_once_on_one_workspace_without_a_server(workspace: Path) -> None:
+    """Both make the same new database, both want the same stages, and the server that is named is not there."""
+    Path("wishes/corpus@one").write_text("sleep 3")
+    flows = [_start("tiny", PREFECT_API_URL=DEAD_SERVER) for _ in range(2)]
+    outputs = [flow.communicate(timeout=120) for flow in flows]
+    assert [flow.returncode for flow in flows] == [0, 0], outputs
+    assert Path("times/corpus@one").read_text().count("start") == 1
+    for out, error in outputs:
+        assert error == f"no Prefect server answers at {DEAD_SERVER}; using a temporary one\n"
+        assert "corpus@one | " in out
+    assert "locked" not in Path(".prefect/temporary_server.log").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_flow_leaves_nothing_behind(workspace: Path, prefect_server: str, number: signal.Signals) -> None:
+    Path("wishes/corpus@one").write_text("sleep 100")
+    flow = _start("tiny", PREFECT_API_URL=prefect_server, TEST_FLOW=str(workspace))
+    while not Path("times/corpus@one").exists():
+        time.sleep(0.1)
+    time.sleep(0.3)
+    flow.send_signal(number)
+    out, error = flow.communicate(timeout=30)
+    assert flow.returncode == 128 + number, error
+    assert "Traceback" not in out + error
+    assert reproduce.marked("TEST_FLOW", str(workspace)) == []

@@ -1,0 +1,100 @@
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.processes import marked
+
+CHECKOUT = Path(__file__).parents[2]
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _services(command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "flows.services", command],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+
+
+def _post(url: str, body: dict[str, Any]) -> Any:
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def test_a_taken_port_is_one_line(workspace: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = str(other.getsockname()[1])
+        ended = _services("up", REPRODUCE_PREFECT_PORT=port)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"error: port {port} is taken by another program; set REPRODUCE_PREFECT_PORT to a free one\n"
+
+
+def test_down_has_nothing_to_do_where_nothing_is_up(workspace: Path) -> None:
+    ended = _services("down")
+    assert (ended.returncode, ended.stdout) == (0, "nothing is running\n")
+
+
+@pytest.mark.slow
+def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> None:
+    shutil.copytree(CHECKOUT / "flows", "flows", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "prefect.yaml", ".")
+    ports = {"REPRODUCE_PREFECT_PORT": str(_free_port()), "REPRODUCE_MLFLOW_PORT": str(_free_port())}
+    api = f"http://127.0.0.1:{ports['REPRODUCE_PREFECT_PORT']}/api"
+    log = Path("up.log")
+    with log.open("w") as file:
+        up = subprocess.Popen(
+            [sys.executable, "-m", "flows.services", "up"],
+            env={**os.environ, **ports},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        while "Ctrl-C" not in log.read_text():
+            assert up.poll() is None, log.read_text()
+            time.sleep(0.2)
+        assert f"export PREFECT_API_URL={api}" in log.read_text()
+        assert "are up already" in _services("up", **ports).stderr
+
+        Path("wishes/corpus@one").write_text("sleep 100")
+        with urllib.request.urlopen(f"{api}/deployments/name/reproduce-paper/tiny", timeout=10) as answer:
+            deployment = json.load(answer)["id"]
+        run = _post(f"{api}/deployments/{deployment}/create_flow_run", {})["id"]
+        while not Path("times/corpus@one").exists():
+            time.sleep(0.2)
+        assert marked("REPRODUCE_RUN", run)
+        _post(f"{api}/flow_runs/{run}/set_state", {"state": {"type": "CANCELLING"}})
+        deadline = time.monotonic() + 20
+        while marked("REPRODUCE_RUN", run):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+        # The next run works, and is ended by `down` together with all else.
+        Path("times/corpus@one").unlink()
+        run = _post(f"{api}/deployments/{deployment}/create_flow_run", {})["id"]
+        while not Path("times/corpus@one").exists():
+            time.sleep(0.2)
+    finally:
+        ended = _services("down")
+        up.wait(10)
+    assert (up.returncode, ended.stdout) == (0, "stopped\n"), log.read_text()
+    assert marked("REPRODUCE_SERVICES", str(workspace)) == []
+    assert marked("REPRODUCE_RUN", run) == []

@@ -1,0 +1,111 @@
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from flows.errors import BadInput, StageError
+from flows.stage import Run, check_input, run_command, run_stage
+
+
+def _run(name: str, log: list[str] | None = None) -> None:
+    run_stage(name, (log if log is not None else []).append, Run(id=f"test {time.time()}"))
+
+
+def test_lines_come_one_by_one_also_those_drawn_again() -> None:
+    lines: list[str] = []
+    code = r"import sys; sys.stdout.buffer.write(b'a 1%\ra 2%\rb\n\ncaf\xe9\n'); sys.exit(3)"
+    assert run_command([sys.executable, "-c", code], lines.append, Run(id="test"))[0] == 3
+    assert lines == ["a 1%", "a 2%", "b", "caf\ufffd"]
+
+
+def test_failure_tells_the_stages_own_exit_code_and_why(workspace: Path) -> None:
+    Path("wishes/corpus@one").write_text("exit 2")
+    log: list[str] = []
+    with pytest.raises(StageError) as caught:
+        _run("corpus@one", log)
+    assert (caught.value.exit_code, caught.value.cause) == (2, "line 7 is empty")
+    assert "hello from corpus@one" in log
+
+
+def test_the_exit_code_of_a_rank_passes_through_torchrun(workspace: Path) -> None:
+    # torchrun itself ends with 1 and writes a report of this form.
+    report = "print('  exitcode  : 2 (pid: 7)'); raise SystemExit(1)"
+    stages = {"stages": {"train": {"cmd": f'python -c "{report}"', "outs": ["x"]}}}
+    Path("dvc.yaml").write_text(yaml.safe_dump(stages))
+    with pytest.raises(StageError) as caught:
+        _run("train")
+    assert caught.value.is_bad_input
+
+
+def test_what_the_check_refuses_is_bad_input(workspace: Path) -> None:
+    Path("tasks/check.py").write_text("import sys; print('error: params.yaml: no'); sys.exit(2)")
+    with pytest.raises(BadInput, match=r"^params\.yaml: no$"):
+        check_input(["tiny"], print, Run(id="test"))
+
+
+@pytest.mark.fault("F35")
+def test_waits_for_who_has_the_stage_and_then_finds_it_done(workspace: Path) -> None:
+    Path("wishes/corpus@one").write_text("sleep 3")
+    first = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "-s", "corpus@one"])
+    while not Path("times/corpus@one").exists():
+        time.sleep(0.05)
+    log: list[str] = []
+    _run("corpus@one", log)
+    assert first.wait() == 0
+    assert Path("times/corpus@one").read_text().count("start") == 1
+    assert [line for line in log if line.startswith(f"waiting: process {first.pid} (")]
+    assert log[-1] == "Stage 'corpus@one' didn't change, skipping"
+    assert not [line for line in log if "busy" in line]
+
+
+@pytest.mark.fault("F35")
+@pytest.mark.parametrize("left", ["reused", "half written"])
+def test_starts_cleanly_after_a_kill(workspace: Path, left: str) -> None:
+    _run("corpus@one")
+    stranger = subprocess.Popen(["sleep", "60"])  # has the number that a killed DVC had
+    info = {"pid": stranger.pid, "cmd": "dvc repro"}
+    path = str(workspace / "data/corpus/one")
+    locks = json.dumps({"write": {path: info}, "read": {path: [info]}})
+    Path(".dvc/tmp/rwlock").write_text(locks if left == "reused" else "")
+    _run("shards@one")
+    stranger.kill()
+    stranger.wait()
+
+
+@pytest.mark.fault("F35")
+def test_several_at_once_all_end_up_in_dvc_lock(workspace: Path) -> None:
+    names = ["corpus@one", "corpus@two"]
+    threads = [threading.Thread(target=_run, args=[name]) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) == set(names)
+
+
+def test_a_run_that_ends_leaves_no_process_and_starts_none(workspace: Path) -> None:
+    Path("wishes/corpus@one").write_text("sleep 60")
+    run = Run(id=f"test {time.time()}")
+    ended: list[StageError] = []
+
+    def stage() -> None:
+        try:
+            run_stage("corpus@one", print, run)
+        except StageError as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=stage)
+    thread.start()
+    while not Path("times/corpus@one").exists():
+        time.sleep(0.05)
+    run.end(grace=1.0)
+    thread.join(15)
+    assert ended and ended[0].stopped
+    with pytest.raises(StageError, match="corpus@two"):
+        run_stage("corpus@two", print, run)
+    assert not Path("times/corpus@two").exists()
