@@ -104,17 +104,19 @@ def _start(name: str, command: list[str]) -> "subprocess.Popen[bytes]":
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=marked_environment(MARK, str(Path.cwd())),
+            # MLflow's job runner would keep eight idle processes for nothing that is used here.
+            env={**marked_environment(MARK, str(Path.cwd())), "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"},
             start_new_session=True,  # Ctrl-C reaches `up` alone, which ends them in order
         )
 
 
 def _stop(running: dict[str, "subprocess.Popen[bytes]"]) -> None:
-    """End flows and worker while the server still hears of it, then the rest."""
-    last = {running[name].pid for name in ("Prefect's server", "MLflow") if name in running}
-    last |= {child.pid for process in map(_process, last) if process for child in process.children(recursive=True)}
+    """End the flows while worker and server still hear of it, then these."""
+    last = {process.pid for process in running.values()}
+    parents = {process.pid for name, process in running.items() if name != "Prefect's worker"}  # its children are flows
+    last |= {child.pid for process in map(_process, parents) if process for child in process.children(recursive=True)}
     end_processes(lambda: [process for process in _marked() if process.pid not in last], GRACE)
-    end_processes(_marked, GRACE)
+    end_processes(_marked, grace=3.0)
     for process in running.values():
         process.wait()
 

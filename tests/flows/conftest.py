@@ -68,6 +68,8 @@ if wished[:1] == ["exit"]:
     print("error: line 7 is empty", file=sys.stderr)
     sys.exit(int(wished[1]))
 if wished[:1] == ["sleep"]:
+    subprocess.run(["sleep", wished[1]])
+if wished[:1] == ["stay"]:
     # Its child is in a session of its own and wants to stay.
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: None); time.sleep(%s)" % wished[1]
     subprocess.run([sys.executable, "-c", stubborn], start_new_session=True)

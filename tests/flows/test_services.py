@@ -74,7 +74,7 @@ def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> Non
         assert f"export PREFECT_API_URL={api}" in log.read_text()
         assert "are up already" in _services("up", **ports).stderr
 
-        Path("wishes/corpus@one").write_text("sleep 100")
+        Path("wishes/corpus@one").write_text("stay 100")
         with urllib.request.urlopen(f"{api}/deployments/name/reproduce-paper/tiny", timeout=10) as answer:
             deployment = json.load(answer)["id"]
         run = _post(f"{api}/deployments/{deployment}/create_flow_run", {})["id"]
