@@ -40,8 +40,10 @@ class Attention(nn.Module):
         self.sizes = [settings.heads * settings.d_k, settings.heads * settings.d_k, settings.heads * settings.d_v]
         self.projections = nn.Parameter(torch.empty(sum(self.sizes), settings.d_model))
         self.output = nn.Linear(settings.heads * settings.d_v, settings.d_model, bias=False)
-        for matrix in [*self.projections.split(self.sizes), self.output.weight]:
-            nn.init.xavier_uniform_(matrix)
+        # The paper does not say how weights begin. Glorot over all of `projections` as one matrix makes its three parts
+        # smaller by sqrt(2) than each by itself, and post-LN leaves its first plateau a quarter sooner.
+        nn.init.xavier_uniform_(self.projections)
+        nn.init.xavier_uniform_(self.output.weight)
 
     def _split_heads(self, x_BTN: Tensor) -> Tensor:
         return x_BTN.view(*x_BTN.shape[:2], self.heads, -1).transpose(1, 2)
