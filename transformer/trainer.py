@@ -86,7 +86,8 @@ class Trainer:
         )
         self.parallel: nn.Module = self.model
         if self.ranks > 1:
-            self.parallel = DistributedDataParallel(self.model)
+            # The one buffer, the table of positions, is the same everywhere and may grow on one rank alone.
+            self.parallel = DistributedDataParallel(self.model, broadcast_buffers=False)
         bf16 = training.precision != "fp32" and has_bf16(self.device)
         self.body_bf16 = bf16 and training.precision == "bf16"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
@@ -164,9 +165,8 @@ class Trainer:
             torch.manual_seed(_mix(self.training.seed, update, self.rank, number))
             # Where a batch has fewer rows than there are pieces, some piece gets one row that counts nothing.
             batch = collate(self.train_pairs, share if len(share) else indices[:1]).to(self.device)
-            loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(share) > 0)
-            last = number == len(shares) - 1
-            with self._gradients_stay_here(not last):
+            with self._gradients_stay_here(number < len(shares) - 1):
+                loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(share) > 0)
                 # DDP takes the mean over ranks; the division by all target tokens must come out once.
                 (loss * (self.ranks / target_tokens)).backward()
             if len(share):
