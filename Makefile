@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXPERIMENT ?= tiny
+# What the pipeline writes, apart from scores and reports (kept in git) and downloads (to be fetched again).
+WRITTEN := data/corpora data/subwords data/shards runs models outputs reports/outputs .dvc/cache .dvc/tmp .prefect \
+	mlruns mlartifacts mlflow.db mlflow.db.lock
 # All tools quiet and at home: nothing is reported to anybody, state stays in this folder.
 export DO_NOT_TRACK := 1
 export DVC_NO_ANALYTICS := 1
@@ -22,7 +25,7 @@ $(VENV)/base.done: requirements/base.txt requirements/torch.in
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
 	@$(BIN)/uv pip install --quiet --python $(VENV) --require-hashes -r requirements/base.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/torch.in
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/torch.in $(addprefix --index-url ,$(TORCH_INDEX))
 	@touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
@@ -56,8 +59,9 @@ lint: install-test ## format, lint and types
 	@ruff check
 	@mypy
 
-clean: ## delete what the pipeline wrote here, but no scores, reports, downloads or .venv
-	rm -rf data/corpora data/subwords data/shards runs models outputs reports/outputs .dvc/cache .dvc/tmp .prefect mlruns mlartifacts mlflow.db*
+clean: ## say what takes disk here and delete it; scores, reports, downloads and .venv stay
+	@du -shc $(WRITTEN) 2>/dev/null | sort -h || true
+	rm -rf $(WRITTEN)
 
 lock: install ## write the lock files again after a change of requirements/*.in
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/base.in -o requirements/base.txt

@@ -37,7 +37,7 @@ def marked(variable: str, value: str) -> list[psutil.Process]:
 def is_dvc(process: psutil.Process) -> bool:
     """Whether it is a living process of DVC's, or may be: another user's cannot be looked at."""
     try:
-        return process.status() != psutil.STATUS_ZOMBIE and any("dvc" in part for part in process.cmdline()[:3])
+        return process.status() != psutil.STATUS_ZOMBIE and "dvc" in (Path(part).name for part in process.cmdline()[:3])
     except psutil.AccessDenied:
         return True
     except psutil.NoSuchProcess:

@@ -15,6 +15,7 @@ import signal
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
+from uuid import uuid4
 
 from prefect import flow, get_run_logger, runtime, task
 from prefect.artifacts import create_markdown_artifact
@@ -119,7 +120,7 @@ def main() -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP):  # end as after Ctrl-C, or the temporary server would stay behind
         signal.signal(ending, _exit)
     try:
-        check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=f"check {id(parser)}"))
+        check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=str(uuid4())))
         read_plan(experiments)
     except BadInput as error:
         return _complain(str(error), 2)

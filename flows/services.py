@@ -17,7 +17,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -67,7 +67,8 @@ def down() -> None:
     """Stop what `up` started in this checkout, in whatever state it is."""
     holder = _holder()
     if holder:
-        os.kill(holder, signal.SIGTERM)
+        with suppress(ProcessLookupError):
+            os.kill(holder, signal.SIGTERM)
         while _holder():
             time.sleep(0.2)
     left = _marked()
@@ -203,7 +204,7 @@ def _holder() -> int | None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return int(file.read())
+                return int(file.read() or 0) or None  # it may not have written its number yet
     except FileNotFoundError:
         pass
     return None

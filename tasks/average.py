@@ -10,27 +10,27 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save_file
-
+from tasks.paths import MODELS, RUNS, SUBWORDS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
-from transformer.checkpoints import average, snapshots
+from transformer.checkpoints import average, snapshots, write_tensors
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
+from transformer.settings import ModelSettings
 from transformer.subwords import Subwords
 from transformer.translator import Config
 
-SECTIONS = ("corpus", "model", "averaging", "search")
+SECTIONS = ("corpus", "averaging", "search")
 
 
 def main() -> None:
     """Average one experiment."""
     experiment = key_argument("experiment")
     settings = read_experiment(experiment, *SECTIONS)
-    weights = Path("runs") / experiment / "weights"
+    weights = RUNS / experiment / "weights"
     training = read_json(weights / "training.json")
     with tracked(experiment, training["mlflow_run"]) as run:
-        write_model(settings, weights, training, Path("models") / experiment)
+        write_model(settings, weights, training, MODELS / experiment)
         run.parameters({"averaging": settings.averaging.model_dump()})
 
 
@@ -39,7 +39,7 @@ def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: 
     paths = snapshots(weights)[-settings.averaging.last :]
     if len(paths) < settings.averaging.last:
         raise InputError(f"{weights}: has {len(paths)} snapshots, averaging.last is {settings.averaging.last}")
-    subwords = Subwords(Path("data/subwords") / settings.corpus / "subwords.model")
+    subwords = Subwords(SUBWORDS / settings.corpus / "subwords.model")
     if subwords.sha256 != training["hashes"]["subwords"]:
         raise InputError(f"{weights}: trained with another sub-word model; run the stage train@... again")
     languages = training["languages"]
@@ -47,22 +47,22 @@ def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: 
         source_language=languages["source"],
         target_language=languages["target"],
         subwords_sha256=subwords.sha256,
-        model=settings.model,
+        model=ModelSettings(**training["model"]),
         search=settings.search,
     )
     averaged = [int(path.stem.split("-")[1]) for path in paths]
     with whole_folder(folder) as temporary:
-        save_file(average(paths), temporary / "model.safetensors")
+        write_tensors(temporary / "model.safetensors", average(paths))
         write_json(temporary / "config.json", config.model_dump())
         write_json(temporary / "training.json", {**training, "averaged_updates": averaged})
-        shutil.copyfile(Path("data/subwords") / settings.corpus / "subwords.model", temporary / "subwords.model")
+        shutil.copyfile(SUBWORDS / settings.corpus / "subwords.model", temporary / "subwords.model")
         (temporary / "README.md").write_text(model_card(training, averaged, settings), encoding="utf-8")
 
 
 def model_card(training: dict[str, Any], averaged: list[int], settings: Any) -> str:
     """What a person who finds the folder wants to know."""
     name, languages = training["experiment"], training["languages"]
-    shape = ", ".join(f"{key} {value}" for key, value in settings.model.model_dump().items())
+    shape = ", ".join(f"{key} {value}" for key, value in training["model"].items())
     return f"""# {name}: {languages["source"]} to {languages["target"]}
 
 A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on the corpus `{training["corpus"]}`.
@@ -72,11 +72,11 @@ A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on t
 - **Shape**: {shape}; vocabulary {training["vocabulary"]}; {training["parameters"]:,} parameters
 - **Preset**: {training["preset"]}
 - **Training**: {training["update"]:,} updates, {training["target_tokens"]:,} target tokens in
-  {training["seconds"]:.0f} s on {training["machine"]["device"]}
+  {training["seconds"]:.0f} s on {training["made_by"][-1]["machine"]["device"]}
 - **Perplexity** on the valid split: {training["curve"][-1]["valid_perplexity"]:.2f} after the last update
 - **Weights**: mean of the updates {", ".join(map(str, averaged))}
 - **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty}
-- **From**: commit {training["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}
+- **From**: commit {training["made_by"][-1]["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}
 
 Its scores are in `reports/scores/{name}.json`. It knows the kind of text it was trained on and little else.
 """

@@ -10,18 +10,19 @@ are; no path of this machine is in it. With no experiment named, the files of ev
 missing is no error: data/sources/C.json then says so, unless it has seen the files before.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from tasks.parallel_files import find_files
+from tasks.paths import SOURCES
 from tasks.settings import Corpus, FilesOrigin, Wmt14Origin, read_params
 from tasks.sources import WMT14_NOT_YET
 from transformer.errors import InputError, did_you_mean, run_main
 from transformer.files import sha256, write_json
 
-SOURCES = Path("data/sources")
 LARGE = 2_000_000_000  # bytes, a second or two
 
 
@@ -71,7 +72,11 @@ def _write_if_new(path: Path, value: dict[str, Any]) -> None:
 
 def main() -> None:
     """Check for the experiments named on the command line."""
-    check(sys.argv[1:])
+    parser = argparse.ArgumentParser(
+        prog="python -m tasks.check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="a key of `experiments` in params.yaml")
+    check(parser.parse_args().experiments)
 
 
 if __name__ == "__main__":

@@ -19,14 +19,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from tasks.paths import CORPORA
 from tasks.settings import key_argument, read_corpus
 from tasks.sources import Pair, Texts, read_origin
 from transformer.errors import InputError, run_main
 from transformer.files import sha256, whole_folder, write_json
 from transformer.progress import track
 from transformer.text import normalise
-
-CORPORA = Path("data/corpora")
 
 # What the Moses tokeniser writes for characters that are special to it.
 _ESCAPE = re.compile("&(?:amp|lt|gt|quot|apos|#39|#91|#93|#124);")

@@ -52,27 +52,34 @@ def _data(experiment: str) -> list[tuple[bool, str]]:
 def _machine(settings: Any, vocabulary: int) -> list[tuple[bool, str]]:
     import torch
 
+    training, gpu = settings.training, torch.cuda.is_available()
     machine = describe(devices=max(1, torch.cuda.device_count()))
-    trial = measure(settings, vocabulary)
-    free_disk = shutil.disk_usage(".").free
-    needed_disk = disk_needed(trial["parameters"], settings.training.keep_snapshots)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    device = f"{machine['devices']} x {machine['device']}{'' if gpu else ' (no GPU)'}"
+    try:
+        trial = measure(settings, vocabulary)
+    except torch.OutOfMemoryError:
+        need = f"memory: too little on {device} for {training.tokens_per_device:,} tokens at once"
+        return [(False, f"{need}; lower training.tokens_per_device")]
+    disk, needed = shutil.disk_usage(".").free, disk_needed(trial["parameters"], training.keep_snapshots)
+    memory = _memory(gpu)
     rate = trial["tokens_per_second"] * machine["devices"]
-    hours = settings.training.updates * settings.training.tokens_per_update / rate / 3600
-    gpu = torch.cuda.is_available()
+    hours = training.updates * training.tokens_per_update / rate / 3600
+    used = f"{trial['memory'] / 1e9:.1f} GB used by a trial with {trial['tokens']:,.0f} tokens at once"
+    work = f"{training.updates:,} updates of {training.tokens_per_update:,} tokens at {rate:,.0f} tokens/s"
     return [
-        (free_disk > needed_disk, f"disk: {free_disk / 1e9:.0f} GB free, about {needed_disk / 1e9:.1f} GB needed"),
-        (
-            trial["memory"] < 0.9 * memory,
-            f"memory: {memory / 1e9:.0f} GB, {trial['memory'] / 1e9:.1f} GB used by a trial",
-        ),
-        (gpu or hours < SLOW_HOURS, f"device: {machine['devices']} x {machine['device']}{'' if gpu else ' (no GPU)'}"),
-        (
-            hours < SLOW_HOURS or gpu,
-            f"time: about {_hours(hours)} for {settings.training.updates:,} updates of "
-            f"{settings.training.tokens_per_update:,} tokens at {rate:,.0f} tokens/s",
-        ),
+        (disk > needed, f"disk: {disk / 1e9:.0f} GB free, about {needed / 1e9:.1f} GB needed"),
+        (trial["memory"] < 0.9 * memory, f"memory: {memory / 1e9:.0f} GB, {used}"),
+        (gpu or hours < SLOW_HOURS, f"time: about {_hours(hours)} on {device}: {work}"),
     ]
+
+
+def _memory(gpu: bool) -> int:
+    """Bytes of the device that trains."""
+    import torch
+
+    if gpu:
+        return int(torch.cuda.get_device_properties(0).total_memory)
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def disk_needed(parameters: float, snapshots: int) -> float:
@@ -81,7 +88,7 @@ def disk_needed(parameters: float, snapshots: int) -> float:
 
 
 def measure(settings: Any, vocabulary: int) -> dict[str, float]:
-    """Target tokens a second on one device, peak memory in bytes and number of parameters."""
+    """Target tokens a second on one device, peak memory in bytes, number of parameters, tokens taken at once."""
     import torch
 
     from transformer.model import count_parameters
@@ -105,7 +112,15 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
         float(trainer.window.loss)  # waits for a GPU to finish
         rate = TRIAL_UPDATES * sentences * (WORDS + 1) / (time.monotonic() - started)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return {"tokens_per_second": rate, "memory": float(peak), "parameters": count_parameters(trainer.model)}
+    if torch.cuda.is_available():
+        peak = torch.cuda.max_memory_allocated()
+    parameters = count_parameters(trainer.model)
+    return {
+        "tokens_per_second": rate,
+        "memory": float(peak),
+        "parameters": parameters,
+        "tokens": sentences * (WORDS + 1),
+    }
 
 
 def _hours(hours: float) -> str:

@@ -6,30 +6,29 @@ params.yaml  tasks/paper.yaml  reports/scores/*.json
   -> reports/table2.md  reports/figures/learning_curves.png
 """
 
-import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import yaml
 
+from tasks.paths import REPORTS
 from tasks.settings import Params, read_params
 from transformer.errors import run_main
 from transformer.files import read_json, whole_file
 
-REPORTS = Path("reports")
 CURVES = Path("figures/learning_curves.png")
 PAPER = Path(__file__).with_name("paper.yaml")
-PAPERS_TEST_SET = "newstest2014"
 
 Scores = dict[str, dict[str, Any]]
 
 
 def main() -> None:
     """Write all reports."""
-    if len(sys.argv) > 1:
-        print(__doc__)
-        return
+    ArgumentParser(
+        "python -m tasks.report", description=__doc__, formatter_class=RawDescriptionHelpFormatter
+    ).parse_args()
     params = read_params()
     scores = {path.stem: read_json(path) for path in sorted((REPORTS / "scores").glob("*.json"))}
     scores = {name: score for name, score in scores.items() if name in params.experiments}
@@ -87,7 +86,8 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             rows.append([name, experiment.preset, test_set, "not run", *[""] * (len(header) - 4)])
             continue
         test, training = scores[name]["scores"]["test"], scores[name]["training"]
-        machine, corpus, languages = training["machine"], scores[name]["corpus"], training["languages"]
+        made_by, corpus, languages = training["made_by"][-1], scores[name]["corpus"], training["languages"]
+        machine = made_by["machine"]
         rows.append([
             name,
             training["preset"],
@@ -101,15 +101,18 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             f"{machine['devices']} x {machine['device']}",
             _duration(training["seconds"]),
             training["date"][:10],
-            _short_commit(training["commit"]),
+            _short_commit(made_by["commit"]),
             str(training["mlflow_run"] or "none")[:8],
         ])  # fmt: skip
     return _table(header, rows)
 
 
 def papers_cost(training: dict[str, Any], paper: dict[str, Any]) -> float:
-    """Section 6.1: training time x number of devices x sustained single-precision FLOP/s of one."""
-    machine = training["machine"]
+    """FLOPs: training time in s x number of devices x sustained single-precision FLOP/s of one (section 6.1).
+
+    A training that moved to another machine is counted as if all of it ran on the last one.
+    """
+    machine = training["made_by"][-1]["machine"]
     printed = [rate for name, rate in paper["flops_per_second"].items() if name in machine["device"]]
     rate = printed[0] if printed else machine["flops_per_second"]
     return float(training["seconds"] * machine["devices"] * rate)
@@ -130,7 +133,7 @@ def provenance(scores: Scores) -> str:
             f"{valid['sentences']:,} of the valid split).\n\n"
             f"- model: {_settings(training['model'])}; {training['parameters']:,} parameters, "
             f"vocabulary {training['vocabulary']:,}\n"
-            f"- training: {_settings(training['training'])}\n"
+            f"- training: {_settings(training['training'])}; products in {training['products_in']}\n"
             f"- done: {training['update']:,} updates, {training['epoch'] + 1} passes over "
             f"{corpus['pairs']['train']:,} pairs begun, {training['target_tokens']:,} target tokens, "
             f"{training['target_tokens'] / training['seconds']:,.0f} a second; {_duration(training['seconds'])}, "
@@ -139,21 +142,25 @@ def provenance(scores: Scores) -> str:
             f"- search: {_settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"
             f"- data: corpus {training['corpus']}, shards sha256 {training['hashes']['shards'][:16]}, "
             f"sub-words sha256 {training['hashes']['subwords'][:16]}\n"
-            f"- machine: {training['machine']['devices']} x {training['machine']['device']}, a large fp32 product at "
-            f"{training['machine']['flops_per_second'] / 1e9:,.0f} GFLOP/s; torch {training['machine']['torch']}\n"
-            f"- commit {training['commit']}, {training['date']}, MLflow run {training['mlflow_run'] or 'none'}"
+            f"{''.join(map(_made_by, training['made_by']))}"
+            f"- finished {training['date']}, MLflow run {training['mlflow_run'] or 'none'}"
         )
     return "\n\n".join(blocks)
 
 
+def _made_by(made_by: dict[str, Any]) -> str:
+    machine = made_by["machine"]
+    return (
+        f"- trained by commit {made_by['commit']} on {machine['devices']} x {machine['device']}, a large fp32 product "
+        f"at {machine['flops_per_second'] / 1e9:,.0f} GFLOP/s; torch {machine['torch']}\n"
+    )
+
+
 def our_sentences(scores: Scores) -> str:
     """What each model makes of the ten sentences in tasks/sentences.txt."""
-    translated = {name: score["ours"] for name, score in scores.items() if score["ours"]}
-    sentences = [source for source, _ in next(iter(translated.values()), [])]
-    rows = [
-        [source, *(pairs[i][1] if i < len(pairs) else "" for pairs in translated.values())]
-        for i, source in enumerate(sentences)
-    ]
+    translated = {name: dict(score["ours"]) for name, score in scores.items() if score["ours"]}
+    sentences = list(dict.fromkeys(source for pairs in translated.values() for source in pairs))
+    rows = [[source, *(pairs.get(source, "") for pairs in translated.values())] for source in sentences]
     return _table(["source", *translated], rows)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import sacrebleu
 
 from tasks.lines import read_lines
+from tasks.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
@@ -27,18 +28,18 @@ def main() -> None:
     """Score one experiment."""
     experiment = key_argument("experiment")
     settings = read_experiment(experiment, *SECTIONS)
-    corpus, outputs = Path("data/corpora") / settings.corpus, Path("outputs") / experiment
+    corpus, outputs = CORPORA / settings.corpus, OUTPUTS / experiment
     translation = read_json(outputs / "translation.json")
     training = translation["training"]
     description = read_json(corpus / "corpus.json")
-    samples = Path("reports/outputs") / f"{experiment}.md"
+    samples = REPORTS / "outputs" / f"{experiment}.md"
     with tracked(experiment, training["mlflow_run"]) as run:
         splits = {split: score_split(corpus, outputs, split, training["languages"]) for split in ("valid", "test")}
         with whole_file(samples) as temporary:
             temporary.write_text(sample_page(experiment, corpus, outputs, training["languages"]), encoding="utf-8")
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
         scores = {"corpus": about, "scores": splits, **translation}
-        write_json(Path("reports/scores") / f"{experiment}.json", scores)
+        write_json(REPORTS / "scores" / f"{experiment}.json", scores)
         flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in ("bleu", "chrf")}
         run.metrics(training["update"], flat)
         run.artifact(samples)
@@ -67,7 +68,9 @@ def read_split(
     ]
     sources, references, hypotheses = (read_lines(path) for path in paths)
     if not len(sources) == len(references) == len(hypotheses):
-        counts = ", ".join(f"{path} {len(lines)}" for path, lines in zip(paths, (sources, references, hypotheses)))  # noqa: B905
+        counts = ", ".join(
+            f"{path} {len(lines)}" for path, lines in zip(paths, (sources, references, hypotheses), strict=True)
+        )
         raise InputError(f"different numbers of lines: {counts}")
     return sources, references, hypotheses
 

@@ -1,13 +1,12 @@
 """params.yaml, typed and checked before any work.
 
-    python -m tasks.settings            # checks the file, prints nothing if it is right
-
 Every stage reads its part through `read_corpus` or `read_experiment`, which return only the sections asked for, so
 that a stage cannot read what dvc.yaml does not list for it.
 """
 
 import argparse
 import sys
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
@@ -15,7 +14,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from transformer.errors import InputError, did_you_mean, run_main
+from transformer.errors import InputError, did_you_mean
 from transformer.settings import ModelSettings, SearchSettings, Settings, TrainingSettings
 
 PARAMS = Path("params.yaml")
@@ -26,6 +25,12 @@ class Languages(Settings):
 
     source: str = Field(pattern=r"^[a-z][a-z-]*$")
     target: str = Field(pattern=r"^[a-z][a-z-]*$")
+
+    @model_validator(mode="after")
+    def _two(self) -> "Languages":
+        if self.source == self.target:
+            raise ValueError("source and target must have different names: they are the endings of files")
+        return self
 
 
 class Wheel(Settings):
@@ -74,7 +79,7 @@ class SubwordSettings(Settings):
 
     vocabulary: int = Field(ge=8, description="its size, the four special ids included")
     sample: int = Field(ge=1, description="learned from at most so many lines, drawn by the seed over both sides")
-    seed: int
+    seed: int = Field(ge=0)
 
 
 class ShardSettings(Settings):
@@ -87,8 +92,9 @@ class ShardSettings(Settings):
 
     @model_validator(mode="after")
     def _rising(self) -> "ShardSettings":
-        if sorted(set(self.buckets)) != self.buckets or self.buckets[-1] != self.max_length:
-            raise ValueError("buckets must rise and end with max_length")
+        rising = all(low < high for low, high in pairwise([0, *self.buckets]))
+        if not rising or self.buckets[-1] != self.max_length:
+            raise ValueError("buckets must rise from 1 or more and end with max_length")
         return self
 
 
@@ -143,6 +149,8 @@ def read_params(path: Path = PARAMS) -> Params:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run this from the project's folder") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
     except yaml.YAMLError as error:
         raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
     try:
@@ -194,9 +202,9 @@ def _explain(error: Any) -> str:
     parts = [
         part for before, part in zip(("", *location), location, strict=False) if before != "origin" and part != "[key]"
     ]
-    key = ".".join(map(str, parts))
+    key = ".".join(map(str, parts)) or "the whole file"
     if error["type"] == "extra_forbidden":
-        names = {name for section in Settings.__subclasses__() for name in section.model_fields}
+        names = {name for section in Settings.__subclasses__() for name in section.model_fields} - {parts[-1]}
         return f"{key} is not a setting; {did_you_mean(str(parts[-1]), sorted(names))}"
     if error["type"] == "missing":
         return f"{key} is missing"
@@ -204,12 +212,3 @@ def _explain(error: Any) -> str:
         return f"{key}.kind: there is no kind {error['ctx']['tag']!r}; known: {error['ctx']['expected_tags']}"
     given = f" (it is {error['input']!r})" if isinstance(error["input"], str | int | float | bool) else ""
     return f"{key}: {error['msg'].removeprefix('Value error, ')}{given}"
-
-
-def main() -> None:
-    """Check the file."""
-    read_params()
-
-
-if __name__ == "__main__":
-    run_main(main)

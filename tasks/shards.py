@@ -22,15 +22,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tasks.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.settings import ShardSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, sha256, whole_folder, write_json
 from transformer.progress import bar
 from transformer.subwords import UNK, Subwords
-
-CORPORA = Path("data/corpora")
-SUBWORDS = Path("data/subwords")
-SHARDS = Path("data/shards")
 
 SCHEMA = pa.schema([("source", pa.list_(pa.int32())), ("target", pa.list_(pa.int32())), ("line", pa.int64())])
 ROW_GROUP = 10_000  # rows held in memory for each bucket; far from the 2 GiB that 32-bit offsets reach

@@ -23,15 +23,13 @@ from pathlib import Path
 import numpy as np
 import sentencepiece
 
+from tasks.paths import CORPORA, SUBWORDS
 from tasks.settings import SubwordSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
 from transformer.progress import track
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
 from transformer.text import normalise
-
-CORPORA = Path("data/corpora")
-SUBWORDS = Path("data/subwords")
 
 
 def learn_subwords(corpus: Path, settings: SubwordSettings, out: Path) -> None:

@@ -5,6 +5,7 @@ Runs go to MLFLOW_TRACKING_URI, or to mlflow.db in the project's folder. The id 
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -58,15 +59,16 @@ class Run:
         self.client.update_run(self.run_id, status="RUNNING")
 
     def parameters(self, values: dict[str, Any]) -> None:
-        """Log nested settings once, as `model.layers: 6`; those that are there already must not change."""
+        """Log nested settings once, as `model.layers: 6`. MLflow lets none change: a new value becomes a tag."""
         flat = dict(_flatten(values))
 
         def log() -> None:
             from mlflow.entities import Param
 
             there = self.client.get_run(self.run_id).data.params
-            new = [Param(key, value[:LONGEST_VALUE]) for key, value in flat.items() if key not in there]
-            self.client.log_batch(self.run_id, params=new)
+            new = {key: value[:LONGEST_VALUE] for key, value in flat.items() if there.get(key) != value[:LONGEST_VALUE]}
+            self.client.log_batch(self.run_id, params=[Param(*item) for item in new.items() if item[0] not in there])
+            self.tags({f"changed.{key}": value for key, value in new.items() if key in there})
 
         self._try(log)
 
@@ -112,7 +114,12 @@ class Run:
 
 @contextmanager
 def tracked(name: str, run_id: str | None) -> Iterator[Run]:
-    """The run of an experiment for the length of a stage: FINISHED if the stage succeeds, else FAILED."""
+    """The run of an experiment for the length of a stage: FINISHED if the stage succeeds, else FAILED.
+
+    KILLED if it is asked to stop.
+    """
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     run = Run(name, run_id)
     try:
         yield run

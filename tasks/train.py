@@ -17,15 +17,16 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from tasks.paths import RUNS, SHARDS, SUBWORDS
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, sha256, whole_folder, write_json
@@ -35,6 +36,7 @@ from transformer.subwords import Subwords
 if TYPE_CHECKING:  # checking needs no torch, and is quick without it
     from transformer.trainer import Trainer
 
+SECONDS_TO_WAIT = 60.0
 SECTIONS = ("corpus", "preset", "model", "training")
 
 
@@ -49,7 +51,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="only check settings and data: exit 0, or 2 and why")
     arguments = parser.parse_args()
     settings = read_experiment(arguments.experiment, *SECTIONS)
-    folder = Path("runs") / arguments.experiment
+    folder = RUNS / arguments.experiment
     inputs = read_inputs(settings.corpus)
     if arguments.check:
         with only_one(folder):
@@ -70,9 +72,9 @@ class Inputs:
 
 def read_inputs(corpus: str) -> Inputs:
     """Shards and sub-word model of a corpus; InputError if one is missing, damaged or does not fit the other."""
-    shards = Path("data/shards") / corpus
+    shards = SHARDS / corpus
     manifest = read_json(shards / "manifest.json")
-    subwords = Subwords(Path("data/subwords") / corpus / "subwords.model")
+    subwords = Subwords(SUBWORDS / corpus / "subwords.model")
     if manifest["subwords_sha256"] != subwords.sha256:
         raise InputError(f"{shards}: written with another sub-word model; run stage shards@{corpus} again")
     hashes = {"subwords": subwords.sha256, "shards": sha256(shards / "manifest.json")}
@@ -82,20 +84,29 @@ def read_inputs(corpus: str) -> Inputs:
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run; InputError if another process trains it."""
+    """Hold the lock of a run; InputError if another process still trains it after a minute.
+
+    That long, because the ranks of a training that was killed save before they leave.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(folder / "training.lock", blocking=False):
+        with FileLock(folder / "training.lock", timeout=SECONDS_TO_WAIT):
             yield
     except Timeout:
         raise InputError(f"{folder}: another process is training it; wait for it or stop it") from None
 
 
 def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
-    """Train on this rank; rank 0 also keeps the lock, the MLflow run and the files."""
+    """Train on this rank; rank 0 also keeps the lock, the MLflow run and the files.
+
+    InputError if another process trains the experiment; SystemExit if asked to stop; FloatingPointError if the loss
+    is no longer finite.
+    """
+    parent = os.getppid()  # before anything that takes time, in which torchrun may be killed
     import torch
     import torch.distributed as dist
 
+    from tasks.machine import commit, describe
     from transformer.trainer import Trainer, stop_when_asked
 
     ranks, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
@@ -103,15 +114,17 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    state = folder / "state"
     try:
         with only_one(folder) if rank == 0 else nullcontext():
             if rank == 0:
                 set_aside_other(folder, fingerprint(settings, inputs))
             if ranks > 1:
                 dist.barrier()  # the others read what rank 0 leaves in place
-            trainer = Trainer(settings.model, settings.training, inputs.vocabulary, inputs.train, inputs.valid, state)
-            stop_when_asked(trainer)
+            trainer = Trainer(
+                settings.model, settings.training, inputs.vocabulary, inputs.train, inputs.valid, folder / "state",
+                made_by={"commit": commit(), "machine": describe(ranks)} if rank == 0 else None,
+            )  # fmt: skip
+            stop_when_asked(trainer, parent)
             if rank == 0:
                 _lead(experiment, settings, inputs, folder, trainer)
             else:
@@ -123,20 +136,33 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
 
 def fingerprint(settings: Any, inputs: Inputs) -> dict[str, Any]:
     """All that the result of a training depends on."""
-    return {"model": settings.model.model_dump(), "training": settings.training.model_dump(), **inputs.hashes}
+    training = settings.training.model_dump(exclude={"tokens_per_device", "validate_every"})
+    return {"model": settings.model.model_dump(), "training": training, **inputs.hashes}
 
 
 def set_aside_other(folder: Path, wanted: dict[str, Any]) -> None:
-    """Move the state of a training with other settings or data to `old-HASH`, and say what differs."""
-    state = folder / "state"
-    record = state / "settings.json"
-    if record.exists() and (there := read_json(record)) != wanted:
-        old = folder / f"old-{hashlib.sha256(json.dumps(there).encode()).hexdigest()[:8]}"
-        shutil.rmtree(old, ignore_errors=True)
+    """Make room for a training with the settings and data `wanted`.
+
+    The state of another one moves to `old-HASH`, and what differs is said; one with these settings comes back from
+    there.
+    """
+    state, record = folder / "state", folder / "state" / "settings.json"
+    there = read_json(record) if record.exists() else None
+    if there == wanted:
+        return
+    if state.exists():
+        old = _old(folder, there)
         state.rename(old)
-        print(f"{folder}: {', '.join(_differences(there, wanted))} changed; training anew, the old state is in {old}")
-    if not record.exists():
+        changed = ", ".join(_differences(there, wanted)) + " changed" if there else f"{record} is missing"
+        print(f"{folder}: {changed}; the state of the other training is in {old}", file=sys.stderr, flush=True)
+    if (before := _old(folder, wanted)).exists():
+        before.rename(state)
+    else:
         write_json(record, wanted)
+
+
+def _old(folder: Path, settings: dict[str, Any] | None) -> Path:
+    return folder / f"old-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:8]}"
 
 
 def _differences(there: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -150,13 +176,11 @@ def _differences(there: dict[str, Any], wanted: dict[str, Any], prefix: str = ""
 
 def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer: Trainer) -> None:
     """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
-    from tasks.machine import commit, describe
     from tasks.tracking import tracked
     from transformer.checkpoints import snapshots
     from transformer.model import count_parameters
 
     record = folder / "state" / "mlflow.json"
-    machine, code = describe(trainer.ranks), commit()
     with tracked(experiment, read_json(record)["run_id"] if record.exists() else None) as run:
         write_json(record, {"run_id": run.run_id})
         facts = {
@@ -166,19 +190,21 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
             "preset": settings.preset,
             "model": settings.model.model_dump(),
             "training": settings.training.model_dump(),
+            "products_in": trainer.precision,
             "vocabulary": inputs.vocabulary,
             "parameters": count_parameters(trainer.model),
             "hashes": inputs.hashes,
         }
         run.parameters(facts)
-        run.tags({"commit": code, "corpus": settings.corpus, "preset": settings.preset, "device": machine["device"]})
+        made_by = trainer.made_by
+        tags = {"commit": made_by["commit"], "device": made_by["machine"]["device"]}
+        run.tags({"corpus": settings.corpus, "preset": settings.preset, **tags})
         trainer.report = run.metrics
         progress = trainer.run()
-        done = {"machine": machine, "commit": code, "date": datetime.now(UTC).isoformat(timespec="seconds")}
         with whole_folder(folder / "weights") as temporary:
             for snapshot in snapshots(folder / "state"):
                 shutil.copyfile(snapshot, temporary / snapshot.name)
-            write_json(temporary / "training.json", {**facts, **progress, **done, "mlflow_run": run.run_id})
+            write_json(temporary / "training.json", {**facts, **progress, "mlflow_run": run.run_id})
         run.artifact(folder / "weights" / "training.json")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.lines import read_lines, write_lines
+from tasks.paths import CORPORA, MODELS, OUTPUTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import run_main
@@ -27,10 +28,10 @@ def main() -> None:
     """Translate with one experiment's model."""
     experiment = key_argument("experiment")
     settings = read_experiment(experiment, *SECTIONS)
-    model = Path("models") / experiment
+    model = MODELS / experiment
     training = read_json(model / "training.json")
     with tracked(experiment, training["mlflow_run"]) as run:
-        facts = translate(Path("data/corpora") / settings.corpus, model, training, Path("outputs") / experiment)
+        facts = translate(CORPORA / settings.corpus, model, training, OUTPUTS / experiment)
         run.metrics(training["update"], {"search_seconds": facts["seconds"], "sentences_per_second": facts["speed"]})
 
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from tasks.paths import DOWNLOADS
 from tasks.settings import Wheel
 from transformer.errors import InputError
 from transformer.files import sha256
-
-DOWNLOADS = Path("data/downloads")  # a cache; no stage's output
 
 
 def fetch_wheel(wheel: Wheel, folder: Path = DOWNLOADS) -> Path:

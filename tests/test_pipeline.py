@@ -145,6 +145,6 @@ def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> Non
     finally:
         params.write_text(before)
     assert done.returncode == 0, done.stderr
-    assert "training.warmup changed" in done.stdout
+    assert "training.warmup changed" in done.stderr
     (old,) = project.glob("runs/small/old-*")
     assert list(old.glob("checkpoint-*"))

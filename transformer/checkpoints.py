@@ -7,6 +7,8 @@ The number is that of applied updates. Everything appears whole or not at all, a
 its hashes: the one before it is used.
 """
 
+import errno
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -28,8 +30,8 @@ def write_checkpoint(
 ) -> None:
     """Write `checkpoint-UPDATE` and delete all but the newest two. `progress["update"]` is its number."""
     with whole_folder(folder / f"checkpoint-{progress['update']:08d}") as temporary:
-        save_file(_contiguous(model.state_dict()), temporary / "weights.safetensors")
-        save_file(_optimizer_tensors(optimizer), temporary / "optimizer.safetensors")
+        write_tensors(temporary / "weights.safetensors", model.state_dict())
+        write_tensors(temporary / "optimizer.safetensors", _optimizer_tensors(optimizer))
         hashes = {name: sha256(temporary / name) for name in ("weights.safetensors", "optimizer.safetensors")}
         write_json(temporary / "progress.json", {**progress, "sha256": hashes})
     for old in checkpoints(folder)[:-KEPT_CHECKPOINTS]:
@@ -55,18 +57,20 @@ def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> 
             weights = load_file(path / "weights.safetensors")
             moments = load_file(path / "optimizer.safetensors")
         except (InputError, KeyError, OSError, SafetensorError) as error:
-            print(f"warning: checkpoint {path} is damaged ({error}); using the one before it", file=sys.stderr)
+            print(f"warning: checkpoint {path} is damaged ({error}); looking at the one before it", file=sys.stderr)
             continue
         model.load_state_dict(weights)
         _restore_optimizer(optimizer, moments)
         return progress
+    if checkpoints(folder):
+        print(f"warning: no checkpoint in {folder} is good; training from the beginning", file=sys.stderr)
     return None
 
 
 def write_snapshot(folder: Path, update: int, model: nn.Module, keep: int) -> None:
     """Write the weights of an update for averaging and delete all but the newest `keep`."""
     with whole_file(folder / f"snapshot-{update:08d}.safetensors") as temporary:
-        save_file(_contiguous(model.state_dict()), temporary)
+        write_tensors(temporary, model.state_dict())
     for old in snapshots(folder)[:-keep]:
         old.unlink()
 
@@ -84,8 +88,21 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         raise InputError(f"{path}: no readable weights ({error}); delete it and run its stage again") from None
 
 
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    """Write a safetensors file. OSError if the disk is full: the library has an error of its own for it."""
+    try:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        if "os error 28" not in str(error):
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
+
+
 def average(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in several files (section 6.1), summed in fp64, returned in fp32."""
+    """The mean of the weights in several files (section 6.1), summed in fp64, returned in fp32.
+
+    InputError names a file that is missing or damaged.
+    """
     total = {name: tensor.double() for name, tensor in read_weights(paths[0]).items()}
     for path in paths[1:]:
         for name, tensor in read_weights(path).items():
@@ -93,13 +110,9 @@ def average(paths: list[Path]) -> dict[str, Tensor]:
     return {name: (tensor / len(paths)).float() for name, tensor in total.items()}
 
 
-def _contiguous(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-
-
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     state = optimizer.state_dict()["state"]
-    return {f"{index}.{name}": tensor.contiguous() for index, part in state.items() for name, tensor in part.items()}
+    return {f"{index}.{name}": tensor for index, part in state.items() for name, tensor in part.items()}
 
 
 def _restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:

@@ -31,19 +31,23 @@ def whole_file(path: Path) -> Iterator[Path]:
 def whole_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder beside `path`, which takes the place of `path` when the block ends without an error.
 
-    Whatever stood at `path` is there until the new folder is complete.
+    Whatever stood at `path` is there until the new folder is complete. One process at a time may write a folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f".{path.name}.*.tmp"):  # by a process that was killed here
+        shutil.rmtree(left)
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
         yield temporary
         for item in [*temporary.rglob("*"), temporary]:
             _flush(item)
         temporary.chmod(0o755)
+        old = temporary.with_suffix(".old.tmp")
         if path.exists():
-            shutil.rmtree(path)
+            path.replace(old)
         temporary.replace(path)
         _flush(path.parent)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -44,7 +44,7 @@ class TrainingSettings(Settings):
     snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
     keep_snapshots: int = Field(ge=1)
     validate_every: int = Field(ge=1, description="updates")
-    seed: int
+    seed: int = Field(ge=0)
 
 
 class SearchSettings(Settings):

@@ -1,8 +1,8 @@
 """One rule for text on its way into the sub-word model, the same in training and in translation.
 
-Unicode NFC, then the invisible characters below are dropped, then every run of white space (no-break spaces and
-control characters included) is one space. Nothing else changes: no folding of quotes, fractions or ellipses, since
-a model can never write a form that it was never shown.
+The invisible characters below are dropped, then letters and their marks are composed (Unicode NFC), then every run
+of white space (no-break spaces and control characters included) is one space. Nothing else changes: no folding of
+quotes, fractions or ellipses, since a model can never write a form that it was never shown.
 """
 
 import re
@@ -16,4 +16,4 @@ _SPACE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\\s]+")
 
 def normalise(line: str) -> str:
     """The line as the sub-word model sees it; empty if nothing visible is in it."""
-    return _SPACE.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFC", line))).strip(" ")
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", _INVISIBLE.sub("", line))).strip(" ")

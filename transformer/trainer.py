@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.batches import Batch, collate, pieces, plan_epoch
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
-from transformer.files import write_json
+from transformer.devices import has_bf16, pick_device
 from transformer.loss import smoothed_loss
 from transformer.model import Transformer
 from transformer.progress import bar
@@ -34,7 +35,7 @@ from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
 
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
-CURVE_POINTS = 500
+CURVE_POINTS = 200
 SECONDS_BETWEEN_CHECKPOINTS = 600.0
 
 Report = Callable[[int, dict[str, float]], None]
@@ -56,7 +57,8 @@ class Trainer:
         vocabulary: number of sub-words.
         train: the pairs to learn from.
         valid: the pairs on which perplexity is measured.
-        folder: for checkpoints, snapshots and progress.json.
+        folder: for checkpoints and snapshots.
+        made_by: what applies the updates (commit, machine); kept in the progress, once for each change of it.
         report: called on rank 0 with (update, metrics) at each point of the curve.
         seconds_between_checkpoints: at most, of wall-clock time; each snapshot also brings one.
     """
@@ -69,10 +71,12 @@ class Trainer:
         train: Pairs,
         valid: Pairs,
         folder: Path,
+        made_by: dict[str, Any] | None = None,
         report: Report = lambda update, metrics: None,
         seconds_between_checkpoints: float = SECONDS_BETWEEN_CHECKPOINTS,
     ) -> None:
         self.settings, self.training, self.folder, self.report = settings, training, folder, report
+        self.made_by = made_by or {}
         self.train_pairs, self.valid_pairs = train, valid
         self.train_lengths = train.source_lengths + 1, train.target_lengths + 1  # with the end symbol
         self.valid_lengths = valid.source_lengths + 1, valid.target_lengths + 1
@@ -87,16 +91,18 @@ class Trainer:
         self.parallel: nn.Module = self.model
         if self.ranks > 1:
             # The one buffer, the table of positions, is the same everywhere and may grow on one rank alone.
-            self.parallel = DistributedDataParallel(self.model, broadcast_buffers=False)
+            self.parallel = DistributedDataParallel(self.model, forward_sync_buffers=False)
         bf16 = training.precision != "fp32" and has_bf16(self.device)
         self.body_bf16 = bf16 and training.precision == "bf16"
+        self.precision = training.precision if bf16 else "fp32"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
         self.accumulation = -(-training.tokens_per_update // (training.tokens_per_device * self.ranks))
         self.window = _Window()
         self.stop = threading.Event()
+        self.saved = 0
         self.progress: dict[str, Any] = {
             "update": 0, "epoch": 0, "batch": 0, "seconds": 0.0, "validation_seconds": 0.0, "flops": 0.0,
-            "source_tokens": 0, "target_tokens": 0, "curve": [],
+            "source_tokens": 0, "target_tokens": 0, "curve": [], "made_by": [],
         }  # fmt: skip
 
     def run(self) -> dict[str, Any]:
@@ -107,14 +113,17 @@ class Trainer:
             FloatingPointError: the loss is no longer finite.
         """
         self.progress = resume(self.folder, self.model, self.optimizer) or self.progress
-        if self.rank == 0 and self.progress["update"]:
-            print(f"train: continuing after update {self.progress['update']}", file=sys.stderr, flush=True)
+        self.saved = self.progress["update"]
+        if self.rank == 0 and self.saved:
+            print(f"train: continuing after update {self.saved}", file=sys.stderr, flush=True)
         last_checkpoint = time.monotonic()
         shown = bar(self.training.updates, "train", "update", self.progress["update"]) if self.rank == 0 else None
         try:
             for update, indices in self._batches():
                 started = time.monotonic()
                 self.step(update, indices)
+                if self.made_by not in self.progress["made_by"][-1:]:
+                    self.progress["made_by"].append(self.made_by)
                 self.progress["seconds"] += time.monotonic() - started
                 self.window.seconds += time.monotonic() - started
                 if shown is not None:
@@ -128,6 +137,7 @@ class Trainer:
                         last_checkpoint = time.monotonic()
                     if self.stop.is_set():
                         raise Stopped
+            self.progress.setdefault("date", datetime.now(UTC).isoformat(timespec="seconds"))
             self._checkpoint()
         except RuntimeError:
             if self.rank > 0 and self.stop.is_set():  # rank 0 has saved and left in the middle of an exchange
@@ -198,13 +208,13 @@ class Trainer:
         training = self.training
         last = update == training.updates
         if self.rank == 0 and update % training.snapshot_every == 0:
+            self._check_finite()
             write_snapshot(self.folder, update, self.model, training.keep_snapshots)
         validate = update % training.validate_every == 0 or last
         if not validate and update % max(1, training.updates // CURVE_POINTS) != 0:
             return
+        self._check_finite()
         metrics = self.window.metrics(self.ranks)
-        if not np.isfinite(metrics["loss"]):
-            raise FloatingPointError(f"the loss at update {update} is {metrics['loss']}")
         self.window.reset()
         if validate:
             started = time.monotonic()
@@ -215,7 +225,6 @@ class Trainer:
         if self.rank == 0:
             rounded = {"loss": f"{metrics['loss']:.3f}", "tokens/s": f"{metrics['tokens_per_second']:.0f}"}
             shown.set_postfix(rounded, refresh=False)
-            write_json(self.folder / "progress.json", {"update": update, "updates": training.updates, **metrics})
             self.report(update, metrics)
 
     @torch.no_grad()
@@ -231,9 +240,16 @@ class Trainer:
             total = all_sum(total, self.device)
         return float(total[0] / total[1])
 
+    def _check_finite(self) -> None:
+        """What is not a number must not overwrite a good checkpoint; every rank's reaches the shared embedding."""
+        if not torch.isfinite(self.window.loss + self.model.embedding.detach().sum()):
+            raise FloatingPointError(f"the loss or the weights at update {self.progress['update']} are not finite")
+
     def _checkpoint(self) -> None:
-        if self.rank == 0:
+        if self.rank == 0 and self.saved != self.progress["update"]:
+            self._check_finite()
             write_checkpoint(self.folder, self.model, self.optimizer, self.progress)
+            self.saved = self.progress["update"]
 
 
 class _Window:
@@ -267,24 +283,15 @@ def all_sum(values: torch.Tensor, device: torch.device) -> torch.Tensor:
     return values.cpu()
 
 
-def pick_device() -> torch.device:
-    """The rank's GPU, or the CPU."""
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+def stop_when_asked(trainer: Trainer, parent: int) -> None:
+    """End the training with a checkpoint on SIGTERM or Ctrl-C, and when the process that started it is gone.
 
-
-def has_bf16(device: torch.device) -> bool:
-    """Whether products in bf16 are faster than in fp32 there."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
-
-
-def stop_when_asked(trainer: Trainer) -> None:
-    """End the training with a checkpoint on SIGTERM, and when the process that started it is gone."""
-    signal.signal(signal.SIGTERM, lambda number, frame: trainer.stop.set())
-    parent = os.getppid()
+    Args:
+        trainer: the training.
+        parent: the process id of that process, asked for before anything that takes time.
+    """
+    for asked in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(asked, lambda number, frame: trainer.stop.set())
 
     def watch() -> None:
         while os.getppid() == parent:

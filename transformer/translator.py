@@ -11,6 +11,7 @@ from pathlib import Path
 import pydantic
 
 from transformer.checkpoints import read_weights
+from transformer.devices import pick_device
 from transformer.errors import InputError
 from transformer.files import read_json
 from transformer.model import Transformer
@@ -18,7 +19,6 @@ from transformer.progress import bar
 from transformer.search import Hypothesis, beam_search
 from transformer.settings import ModelSettings, SearchSettings, Settings
 from transformer.subwords import Subwords
-from transformer.trainer import pick_device
 
 # Source tokens searched at once; beam 4 makes four rows of each sentence.
 TOKENS_AT_ONCE = 2048

@@ -26,9 +26,12 @@ def scores(device: str = "some processor") -> dict[str, Any]:
         "model": {"layers": 1}, "training": {"updates": 20},
         "vocabulary": 90, "parameters": 12345, "hashes": {"shards": "aa", "subwords": "bb"},
         "update": 20, "epoch": 3, "target_tokens": 5000, "seconds": 100.0, "validation_seconds": 2.0, "flops": 1.5e12,
-        "averaged_updates": [10, 20], "commit": "0123456789abcdef", "date": "2026-11-29T10:00:00+00:00",
+        "averaged_updates": [10, 20], "products_in": "fp32", "date": "2026-11-29T10:00:00+00:00",
         "mlflow_run": "fedcba9876543210",
-        "machine": {"device": device, "devices": 8, "flops_per_second": 2e11, "torch": "2"},
+        "made_by": [{
+            "commit": "0123456789abcdef",
+            "machine": {"device": device, "devices": 8, "flops_per_second": 2e11, "torch": "2"},
+        }],
         "curve": [{"update": 10, "perplexity": 9.0}, {"update": 20, "perplexity": 5.0, "valid_perplexity": 6.0}],
     }  # fmt: skip
     return {

@@ -53,6 +53,8 @@ def test_base_and_big_are_the_papers() -> None:
         (("corpora", "c", "origin"), "foldr", "x", "corpora.c.origin.foldr is not a setting; did you mean 'folder'"),
         (("corpora", "c", "shards"), "buckets", [8, 4], "corpora.c.shards: buckets must rise"),
         (("corpora",), "a b", {}, "corpora.a b"),
+        (("corpora", "c", "languages"), "target", "en", "corpora.c.languages: source and target must have different"),
+        (("corpora", "c", "subwords"), "seed", -1, "corpora.c.subwords.seed: .*it is -1"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line_that_names_the_key(
@@ -75,9 +77,11 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
         read(tmp_path, values)
 
 
-@pytest.mark.parametrize("content", ["a: [", "- 1"], ids=["not YAML", "a list"])
-def test_a_file_that_is_no_mapping_is_one_line(tmp_path: Path, content: str) -> None:
-    (tmp_path / "params.yaml").write_text(content)
+@pytest.mark.parametrize(
+    "content", [b"a: [", b"- 1", b"", b"a: \xff"], ids=["not YAML", "a list", "empty", "not UTF-8"]
+)
+def test_a_file_that_is_no_mapping_is_one_line(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "params.yaml").write_bytes(content)
     with pytest.raises(InputError, match=r"params\.yaml") as caught:
         read_params(tmp_path / "params.yaml")
     assert "\n" not in str(caught.value)

@@ -3,12 +3,16 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from filelock import FileLock
 
+from tasks import train
+from tasks.settings import read_experiment
 from tests.workspace import ROOT, corpus_settings, environment, experiment_settings, write_corpus
+from transformer.errors import InputError
 
 PYTHONPATH = str(ROOT)
 
@@ -66,10 +70,39 @@ def test_shards_of_another_sub_word_model_are_refused(prepared: Path) -> None:
         manifest.write_text(content)
 
 
-def test_a_run_that_is_being_trained_is_left_alone(prepared: Path) -> None:
+def test_a_run_that_is_being_trained_is_left_alone(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (prepared / "runs/e").mkdir(parents=True, exist_ok=True)
     with FileLock(prepared / "runs/e/training.lock"):
-        assert_refused(prepared, "another process is training it")
+        monkeypatch.setattr(train, "SECONDS_TO_WAIT", 0.1)
+        with pytest.raises(InputError, match="another process is training it"), train.only_one(prepared / "runs/e"):
+            pass
+
+
+def test_settings_changed_back_bring_the_old_state_back(tmp_path: Path) -> None:
+    first, second = {"model": {"layers": 1}}, {"model": {"layers": 2}}
+    train.set_aside_other(tmp_path, first)
+    (tmp_path / "state/checkpoint-1").mkdir()
+    train.set_aside_other(tmp_path, second)
+    assert not (tmp_path / "state/checkpoint-1").exists()
+    train.set_aside_other(tmp_path, first)
+    assert (tmp_path / "state/checkpoint-1").exists()
+    assert len(list(tmp_path.glob("old-*"))) == 1
+
+
+def test_a_state_of_unknown_settings_is_not_continued(tmp_path: Path) -> None:
+    (tmp_path / "state/checkpoint-1").mkdir(parents=True)
+    train.set_aside_other(tmp_path, {"model": {"layers": 1}})
+    assert not (tmp_path / "state/checkpoint-1").exists()
+    assert next(tmp_path.glob("old-*/checkpoint-1"))
+
+
+def test_what_only_divides_the_work_does_not_start_a_training_anew() -> None:
+    settings = read_experiment("tiny", *train.SECTIONS, path=ROOT / "params.yaml")
+    inputs = train.Inputs(None, None, 90, {}, {"shards": "a"})  # type: ignore[arg-type]
+    smaller = settings.training.model_copy(update={"tokens_per_device": 100})
+    assert train.fingerprint(settings, inputs) == train.fingerprint(
+        SimpleNamespace(model=settings.model, training=smaller), inputs
+    )
 
 
 def test_checking_needs_no_torch(prepared: Path) -> None:

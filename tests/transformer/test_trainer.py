@@ -38,7 +38,7 @@ def test_learning_rate_is_the_papers(update: int, rate: float) -> None:
 
 
 def test_it_learns_to_say_a_sentence_backwards(make_trainer: Make) -> None:
-    trainer = make_trainer(pairs=3000, updates=600, tokens_per_update=300, tokens_per_device=300)
+    trainer = make_trainer(pairs=3000, updates=900, tokens_per_update=300, tokens_per_device=300)
     trainer.run()
     trainer.model.eval()
     search = SearchSettings(beam=4, length_penalty=0.6, extra_length=5)
@@ -145,6 +145,23 @@ def test_a_loss_that_is_not_finite_ends_the_training_and_names_the_update(make_t
         trainer.run()
 
 
+@pytest.mark.fault("F21")
+def test_what_is_not_finite_overwrites_no_checkpoint(make_trainer: Make) -> None:
+    trainer = make_trainer()
+
+    def break_it(update: int, metrics: dict[str, float]) -> None:
+        if update == 7:
+            with torch.no_grad():
+                trainer.model.embedding.fill_(float("inf"))
+
+    trainer.report = break_it
+    with pytest.raises(FloatingPointError):
+        trainer.run()
+    again = make_trainer()
+    again.run()
+    assert all(tensor.isfinite().all() for tensor in weights(again).values())
+
+
 def test_perplexity_before_training_is_about_the_vocabulary(make_trainer: Make) -> None:
     trainer = make_trainer()
     with torch.no_grad():
@@ -165,7 +182,9 @@ settings = TrainingSettings(
     learning_rate_factor=1.0, beta2=0.98, label_smoothing=0.1, precision="fp32", snapshot_every=12, keep_snapshots=1,
     validate_every=12, seed=1)
 model = SMALL.model_copy(update={"dropout": 0.0})
-trainer = Trainer(model, settings, VOCABULARY, backwards(41, seed=1), backwards(11, seed=2), Path(sys.argv[1]))
+valid = backwards(2, seed=2)  # one batch: less than there are ranks
+trainer = Trainer(model, settings, VOCABULARY, backwards(41, seed=1), valid, Path(sys.argv[1]))
+trainer.model.positions = trainer.model.positions[:4]  # grows on one rank before it does on the other
 trainer.seconds_between_checkpoints = -1.0
 trainer.run()
 dist.destroy_process_group()

@@ -1,0 +1,13 @@
+"""Where the stages keep what they write; the same folders as in dvc.yaml."""
+
+from pathlib import Path
+
+SOURCES = Path("data/sources")  # what is known of text outside this folder; kept in git
+DOWNLOADS = Path("data/downloads")  # a cache, no stage's output
+CORPORA = Path("data/corpora")
+SUBWORDS = Path("data/subwords")
+SHARDS = Path("data/shards")
+RUNS = Path("runs")
+MODELS = Path("models")
+OUTPUTS = Path("outputs")
+REPORTS = Path("reports")
