@@ -4,6 +4,7 @@ Runs go to MLFLOW_TRACKING_URI, or to mlflow.db in the project's folder. The id 
 (training.json), so that each stage adds to the run of the training whose weights it has.
 """
 
+import logging
 import os
 import signal
 import sys
@@ -43,6 +44,7 @@ class Run:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
 
+        logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # the tables it makes are no news
         uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
         # Several processes that find an empty database all try to make its tables, and fail: one at a time.
         with FileLock("mlflow.db.lock"):

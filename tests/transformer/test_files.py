@@ -1,0 +1,87 @@
+"""Files and folders appear whole or not at all, and a full disk is one clear line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import SafetensorError
+
+from tests.workspace import ROOT
+from transformer import checkpoints
+from transformer.errors import InputError
+from transformer.files import read_json, whole_file, whole_folder, write_json
+
+
+def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), whole_file(path) as temporary:
+        temporary.write_text("half")
+        _ = 1 / 0
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_folder_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    for content in ("old", "half"):
+        try:
+            with whole_folder(path) as temporary:
+                (temporary / "a.txt").write_text(content)
+                if content == "half":
+                    raise InputError("no")
+        except InputError:
+            pass
+    assert (path / "a.txt").read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_new_folder_replaces_the_old_one_and_what_a_killed_process_left(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    (path / "inner").mkdir(parents=True)
+    (tmp_path / ".folder.killed.tmp").mkdir()
+    with whole_folder(path) as temporary:
+        (temporary / "b.txt").write_text("new")
+    assert [one.name for one in path.iterdir()] == ["b.txt"]
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
+@pytest.mark.parametrize("content", [None, b"{", b"\xff"], ids=["missing", "torn", "not text"])
+def test_json_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "a.json"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=r"a\.json"):
+        read_json(path)
+
+
+def test_json_comes_back(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"ä": [1, 2.5, None]})
+    assert read_json(tmp_path / "a.json") == {"ä": [1, 2.5, None]}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_is_one_line_and_exit_code_2() -> None:
+    script = """
+from transformer.errors import run_main
+def main():
+    with open("/dev/full", "w") as file:
+        file.write("x" * 100_000)
+run_main(main)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: no disk space left")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_under_weights_is_the_same_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(checkpoints, "save_file", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        checkpoints.write_tensors(tmp_path / "weights.safetensors", {"a": torch.zeros(1)})
+    assert caught.value.filename == str(tmp_path / "weights.safetensors")
