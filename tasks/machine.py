@@ -6,20 +6,31 @@ import time
 from pathlib import Path
 from typing import Any
 
+from transformer.files import read_json, write_json
+
 
 def describe(devices: int) -> dict[str, Any]:
-    """The processor or GPU, how many of them, and the rate of a large fp32 product on one, in FLOP/s."""
+    """The processor or GPU of each rank, how many of them, and the versions that matter."""
     import torch
 
-    gpu = torch.cuda.is_available()
-    name = torch.cuda.get_device_name() if gpu else f"{_processor()}, {torch.get_num_threads()} threads"
-    return {
-        "device": name,
-        "devices": devices if gpu else 1,
-        "flops_per_second": matrix_product_rate("cuda" if gpu else "cpu"),
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }
+    name = torch.cuda.get_device_name() if _gpu() else f"{_processor()}, {torch.get_num_threads()} thread(s)"
+    return {"device": name, "devices": devices, "torch": torch.__version__, "python": platform.python_version()}
+
+
+def measured(devices: int, record: Path) -> dict[str, Any]:
+    """`describe`, with the measured FLOP/s of one device; kept in `record`, so that a machine is measured once."""
+    machine = describe(devices)
+    if record.exists() and machine.items() <= (known := read_json(record)).items():
+        return dict(known)
+    machine["flops_per_second"] = matrix_product_rate("cuda" if _gpu() else "cpu")
+    write_json(record, machine)
+    return machine
+
+
+def _gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 def matrix_product_rate(device: str, size: int = 2048, seconds: float = 0.5) -> float:

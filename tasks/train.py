@@ -106,7 +106,7 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
     import torch
     import torch.distributed as dist
 
-    from tasks.machine import commit, describe
+    from tasks.machine import commit, measured
     from transformer.trainer import Trainer, stop_when_asked
 
     ranks, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
@@ -120,10 +120,10 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
                 set_aside_other(folder, fingerprint(settings, inputs))
             if ranks > 1:
                 dist.barrier()  # the others read what rank 0 leaves in place
-            trainer = Trainer(
-                settings.model, settings.training, inputs.vocabulary, inputs.train, inputs.valid, folder / "state",
-                made_by={"commit": commit(), "machine": describe(ranks)} if rank == 0 else None,
-            )  # fmt: skip
+            state = folder / "state"
+            data = inputs.vocabulary, inputs.train, inputs.valid
+            made_by = {"commit": commit(), "machine": measured(ranks, state / "machine.json")} if rank == 0 else None
+            trainer = Trainer(settings.model, settings.training, *data, state, made_by)
             stop_when_asked(trainer, parent)
             if rank == 0:
                 _lead(experiment, settings, inputs, folder, trainer)

@@ -124,6 +124,7 @@ class Trainer:
                 self.step(update, indices)
                 if self.made_by not in self.progress["made_by"][-1:]:
                     self.progress["made_by"].append(self.made_by)
+                self.progress["date"] = datetime.now(UTC).isoformat(timespec="seconds")
                 self.progress["seconds"] += time.monotonic() - started
                 self.window.seconds += time.monotonic() - started
                 if shown is not None:
@@ -137,7 +138,6 @@ class Trainer:
                         last_checkpoint = time.monotonic()
                     if self.stop.is_set():
                         raise Stopped
-            self.progress.setdefault("date", datetime.now(UTC).isoformat(timespec="seconds"))
             self._checkpoint()
         except RuntimeError:
             if self.rank > 0 and self.stop.is_set():  # rank 0 has saved and left in the middle of an exchange
