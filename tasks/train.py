@@ -89,11 +89,19 @@ def only_one(folder: Path) -> Iterator[None]:
     That long, because the ranks of a training that was killed save before they leave.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / "training.lock")
     try:
-        with FileLock(folder / "training.lock", timeout=SECONDS_TO_WAIT):
-            yield
+        lock.acquire(timeout=1)
     except Timeout:
-        raise InputError(f"{folder}: another process is training it; wait for it or stop it") from None
+        print(f"{folder}: waiting for the process that trains it", file=sys.stderr, flush=True)
+        try:
+            lock.acquire(timeout=SECONDS_TO_WAIT)
+        except Timeout:
+            raise InputError(f"{folder}: another process is training it; wait for it or stop it") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
