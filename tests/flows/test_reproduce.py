@@ -44,6 +44,8 @@ def _start(*arguments: str, **environment: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell without job control lets what it starts in the background ignore Ctrl-C, these tests among it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
