@@ -131,12 +131,15 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = Residual(settings)
 
     def forward(self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor | None) -> Tensor:
-        """All positions at once, for training."""
+        """All positions at once, for training: [B, T, D] and the encoder's output [B, S, D] to [B, T, D].
+
+        `mask` is that of the source, as in `Attention.attend`; no position sees a later one.
+        """
         attended = self.attention.attend(*self.attention.project(y_BTD), causal=True)
         return self._rest(y_BTD, attended, self.cross_attention.project_memory(memory_BSD), mask)
 
     def step(self, y_B1D: Tensor, cache: "LayerCache", mask: Tensor | None) -> Tensor:
-        """One new position, for search; its key and value are appended to the cache."""
+        """One new position, for search: [B, 1, D] to [B, 1, D]; its key and value are appended to the cache."""
         q, k, v = self.attention.project(y_B1D)
         cache.append(k, v)
         attended = self.attention.attend(q, cache.keys, cache.values)
@@ -151,7 +154,10 @@ class DecoderLayer(nn.Module):
 
 @dataclass
 class LayerCache:
-    """What one decoder layer remembers of a search: keys and values of the source and of the positions so far."""
+    """What one decoder layer remembers of a search.
+
+    Keys and values of the source, [B, H, S, K], and of the target positions so far, [B, H, T, K].
+    """
 
     memory_keys: Tensor
     memory_values: Tensor
@@ -227,7 +233,7 @@ class Transformer(nn.Module):
         return F.linear(y_BTD, self.embedding)
 
     def start(self, memory_BSD: Tensor) -> list[LayerCache]:
-        """An empty cache for each decoder layer."""
+        """A cache for each decoder layer, of the encoder's output [B, S, D] and of no target position yet."""
         caches = []
         for layer in self.decoder:
             k, v = layer.cross_attention.project_memory(memory_BSD)  # type: ignore[operator, union-attr]

@@ -4,7 +4,7 @@
     data/shards/C/train/bucket=016/part-00000.parquet   columns source, target (list<int32>), line (int64)
 
 Ids are those of the sub-word model, without begin and end symbols. The whole split is held as flat arrays, eight
-bytes a pair and four a token: 4.5 million pairs of 30 tokens a side take 1.2 GB.
+bytes a pair and side, and four a token: 4.5 million pairs of 30 tokens a side take 1.2 GB.
 """
 
 import hashlib

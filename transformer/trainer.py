@@ -182,6 +182,7 @@ class Trainer:
             if len(share):
                 self.window.loss += loss.detach()
                 self.window.nll += nll.detach()
+                # Ranks share a batch evenly, to a row: this one's operations stand for all.
                 self.progress["flops"] += batch_flops(self.settings, self.model.embedding.size(0), batch) * self.ranks
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
