@@ -59,9 +59,9 @@ lint: install-test ## format, lint and types
 	@ruff check
 	@mypy
 
-clean: ## say what takes disk here and delete it; scores, reports, downloads and .venv stay
+clean: ## say what takes disk here; with YES=1 delete it (scores, reports, downloads and .venv stay)
 	@du -shc $(WRITTEN) 2>/dev/null | sort -h || true
-	rm -rf $(WRITTEN)
+	@if [ -n "$(YES)" ]; then rm -rf $(WRITTEN); else echo "this is what 'make clean YES=1' deletes, trained models among it"; fi
 
 lock: install ## write the lock files again after a change of requirements/*.in
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/base.in -o requirements/base.txt

@@ -30,8 +30,8 @@ def main() -> None:
         "python -m tasks.report", description=__doc__, formatter_class=RawDescriptionHelpFormatter
     ).parse_args()
     params = read_params()
-    scores = {path.stem: read_json(path) for path in sorted((REPORTS / "scores").glob("*.json"))}
-    scores = {name: score for name, score in scores.items() if name in params.experiments}
+    paths = {name: REPORTS / "scores" / f"{name}.json" for name in params.experiments}
+    scores = {name: read_json(path) for name, path in paths.items() if path.exists()}
     paper = yaml.safe_load(PAPER.read_text(encoding="utf-8"))
     with whole_file(REPORTS / CURVES) as temporary:
         draw_curves(scores, temporary)
@@ -44,9 +44,9 @@ def table2(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
     """Table 2: the paper's rows, then ours, then where each of our numbers comes from."""
     parts = [
         "# Table 2: translation quality and training cost",
-        "Written by `dvc repro report`; do not edit. BLEU in the first table is tokenised and cased, as the paper "
-        "computes it; ours below is sacreBLEU on plain text, usually about a point lower for the same output. "
-        "The two are never mixed in one column.",
+        "Written by `dvc repro --single-item report`; do not edit. The first table is BLEU on tokenised text with "
+        "compounds split, as far as the released evaluation script tells; ours below is sacreBLEU on plain text, "
+        "usually about a point lower for the same output. The two are never mixed in one column.",
         "## The paper's rows (newstest2014; printed in the paper, not measured here)",
         papers_rows(paper),
         "## Measured here",
@@ -54,7 +54,8 @@ def table2(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
         "A row on another test set than newstest2014 says nothing about the paper's rows. *Copied source* is the same "
         "metric for an output that repeats its input. Cost by the paper's method is training time x devices x the "
         "device's sustained single-precision rate (the paper's footnote 5; for a device that is not in it, a large "
-        "matrix product timed on it at the start). *Counted* is from the sizes of all matrices multiplied in training. "
+        "matrix product timed on it at the start, so that the load of the machine changes it). "
+        "*Counted* is from the sizes of all matrices multiplied in training. "
         "Time is that of the updates alone, without validation and saving.",
         "## Where the numbers come from",
         provenance(scores) if scores else "Nothing has been measured yet.",
@@ -136,7 +137,8 @@ def provenance(scores: Scores) -> str:
             f"- training: {_settings(training['training'])}; products in {training['products_in']}\n"
             f"- done: {training['update']:,} updates, {training['epoch'] + 1} passes over "
             f"{corpus['pairs']['train']:,} pairs begun, {training['target_tokens']:,} target tokens, "
-            f"{training['target_tokens'] / training['seconds']:,.0f} a second; {_duration(training['seconds'])}, "
+            f"{training['target_tokens'] / training['seconds']:,.0f} a second and "
+            f"{training['target_tokens'] / training['update']:,.0f} an update; {_duration(training['seconds'])}, "
             f"and {_duration(training['validation_seconds'])} of validation\n"
             f"- weights: mean of updates {', '.join(map(str, training['averaged_updates']))}\n"
             f"- search: {_settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"

@@ -143,10 +143,23 @@ class Params(Settings):
     experiments: dict[NAME, Experiment]
 
 
+class _EachKeyOnce(yaml.SafeLoader):
+    """YAML in which no mapping has a key twice: the first of them would be lost in silence."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        written = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        values = [key.value for key in written]
+        for key in written:
+            if isinstance(key.value, str) and values.count(key.value) > 1:
+                line = key.start_mark.line + 1
+                raise InputError(f"params.yaml, line {line}: {key.value!r} stands twice in one section; rename one")
+        return super().construct_mapping(node, deep)
+
+
 def read_params(path: Path = PARAMS) -> Params:
     """Read and check params.yaml; InputError names the first wrong key and the nearest right one."""
     try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+        raw = yaml.load(path.read_text(encoding="utf-8"), _EachKeyOnce)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run this from the project's folder") from None
     except UnicodeDecodeError as error:

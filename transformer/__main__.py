@@ -21,7 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m transformer",
         description="Translate standard input to standard output, line for line.",
-        epilog="example: echo 'Save the file before you close the window.' | python -m transformer models/tiny",
+        epilog="example: echo 'Do you want to delete this file?' | python -m transformer models/tiny",
     )
     parser.add_argument("model", help="a model folder, such as models/tiny")
     translator = Translator.load(parser.parse_args().model)

@@ -137,6 +137,7 @@ class Trainer:
                         self._checkpoint()
                         last_checkpoint = time.monotonic()
                     if self.stop.is_set():
+                        print(f"train: stopped after update {update}, which is saved", file=sys.stderr, flush=True)
                         raise Stopped
             self._checkpoint()
         except RuntimeError:

@@ -87,6 +87,13 @@ def test_a_file_that_is_no_mapping_is_one_line(tmp_path: Path, content: bytes) -
     assert "\n" not in str(caught.value)
 
 
+def test_a_key_that_stands_twice_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("corpora: {}\nexperiments:\n  a: {}\n  a: {}\n")
+    with pytest.raises(InputError, match="line 3: 'a' stands twice"):
+        read_params(path)
+
+
 def test_an_unknown_name_brings_the_nearest() -> None:
     path = ROOT / "params.yaml"
     with pytest.raises(InputError, match="no experiment 'tinny'; did you mean 'tiny'"):
