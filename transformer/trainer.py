@@ -36,7 +36,7 @@ from transformer.shards import Pairs
 
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200
-SECONDS_BETWEEN_CHECKPOINTS = 600.0
+SECONDS_BETWEEN_CHECKPOINTS = 600.0  # at most; each snapshot also brings one
 
 Report = Callable[[int, dict[str, float]], None]
 
@@ -60,7 +60,6 @@ class Trainer:
         folder: for checkpoints and snapshots.
         made_by: what applies the updates (commit, machine); kept in the progress, once for each change of it.
         report: called on rank 0 with (update, metrics) at each point of the curve.
-        seconds_between_checkpoints: at most, of wall-clock time; each snapshot also brings one.
     """
 
     def __init__(
@@ -73,14 +72,13 @@ class Trainer:
         folder: Path,
         made_by: dict[str, Any] | None = None,
         report: Report = lambda update, metrics: None,
-        seconds_between_checkpoints: float = SECONDS_BETWEEN_CHECKPOINTS,
     ) -> None:
         self.settings, self.training, self.folder, self.report = settings, training, folder, report
         self.made_by = made_by or {}
         self.train_pairs, self.valid_pairs = train, valid
         self.train_lengths = train.source_lengths + 1, train.target_lengths + 1  # with the end symbol
         self.valid_lengths = valid.source_lengths + 1, valid.target_lengths + 1
-        self.seconds_between_checkpoints = seconds_between_checkpoints
+        self.seconds_between_checkpoints = SECONDS_BETWEEN_CHECKPOINTS
         self.ranks, self.rank = (dist.get_world_size(), dist.get_rank()) if dist.is_initialized() else (1, 0)
         self.device = pick_device()
         torch.manual_seed(training.seed)
