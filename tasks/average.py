@@ -16,7 +16,7 @@ from tasks.tracking import tracked
 from transformer.checkpoints import average, snapshots, write_tensors
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
-from transformer.settings import ModelSettings
+from transformer.settings import ModelSettings, TextSettings
 from transformer.subwords import Subwords
 from transformer.translator import Config
 
@@ -42,10 +42,12 @@ def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: 
     subwords = Subwords(SUBWORDS / settings.corpus / "subwords.model")
     if subwords.sha256 != training["hashes"]["subwords"]:
         raise InputError(f"{weights}: trained with another sub-word model; run the stage train@... again")
+    text = TextSettings(**read_json(SUBWORDS / settings.corpus / "subwords.json")["text"])
     languages = training["languages"]
     config = Config(
         source_language=languages["source"],
         target_language=languages["target"],
+        text=text,
         subwords_sha256=subwords.sha256,
         model=ModelSettings(**training["model"]),
         search=settings.search,

@@ -14,6 +14,13 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class TextSettings(Settings):
+    """What is done to text before sub-words, on both sides alike; it belongs to a model as its sub-words do."""
+
+    lowercase: bool = Field(description="what is lower-cased stays so: nothing restores case in an output")
+    tokenise: Literal["none", "moses"] = Field(description="moses: sacremoses, hyphens not split, nothing escaped")
+
+
 class ModelSettings(Settings):
     """The shape of the model, in the names of Table 3 of the paper."""
 
