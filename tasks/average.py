@@ -77,7 +77,7 @@ A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on t
   {training["seconds"]:.0f} s on {training["made_by"][-1]["machine"]["device"]}
 - **Perplexity** on the valid split: {training["curve"][-1]["valid_perplexity"]:.2f} after the last update
 - **Weights**: mean of the updates {", ".join(map(str, averaged))}
-- **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty}
+- **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty} ({settings.search.penalty})
 - **From**: commit {training["made_by"][-1]["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}
 
 Its scores are in `reports/scores/{name}.json`. It knows the kind of text it was trained on and little else.

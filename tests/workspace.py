@@ -68,7 +68,7 @@ def experiment_settings(corpus: str, updates: int = 240) -> dict[str, Any]:
             "snapshot_every": 20, "keep_snapshots": 3, "validate_every": 80, "seed": 1,
         },
         "averaging": {"last": 2},
-        "search": {"beam": 4, "length_penalty": 0.6, "extra_length": 20},
+        "search": {"beam": 4, "penalty": "paper", "length_penalty": 0.6, "extra_length": 20},
     }  # fmt: skip
 
 

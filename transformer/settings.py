@@ -58,5 +58,8 @@ class SearchSettings(Settings):
     """Beam search (section 6.1)."""
 
     beam: int = Field(ge=1)
-    length_penalty: float = Field(ge=0, description="alpha of ((5 + |Y|) / 6) ** alpha")
+    penalty: Literal["paper", "length"] = Field(
+        description="a score is divided by ((5 + |Y|) / 6) ** length_penalty, or by |Y| ** length_penalty"
+    )
+    length_penalty: float = Field(ge=0, description="the exponent, alpha in the paper; 0 leaves plain sums")
     extra_length: int = Field(ge=1, description="an output has at most this many tokens more than its input")

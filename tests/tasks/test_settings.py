@@ -37,7 +37,7 @@ def test_base_and_big_are_the_papers() -> None:
         assert (training.updates, experiment.averaging.last) == (updates, averaged)
         assert (training.tokens_per_update, training.warmup, training.learning_rate_factor) == (25_000, 4000, 1.0)
         assert (training.beta2, training.label_smoothing) == (0.98, 0.1)
-        assert (search.beam, search.length_penalty, search.extra_length) == (4, 0.6, 50)
+        assert (search.beam, search.penalty, search.length_penalty, search.extra_length) == (4, "paper", 0.6, 50)
 
 
 def test_multi30k_tiny_is_as_published() -> None:
@@ -49,7 +49,8 @@ def test_multi30k_tiny_is_as_published() -> None:
     peak = training.learning_rate_factor / (model.d_model * training.warmup) ** 0.5
     assert peak == pytest.approx(5e-3, rel=1e-4)
     assert (training.tokens_per_update, training.warmup, training.label_smoothing) == (8192, 2000, 0.1)
-    assert (experiment.averaging.last, experiment.search.beam) == (10, 5)
+    search = experiment.search
+    assert (experiment.averaging.last, search.beam, search.penalty, search.length_penalty) == (10, 5, "length", 1.0)
 
 
 @pytest.mark.parametrize(

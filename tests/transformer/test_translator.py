@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = Config(
         source_language="en", target_language="xx", text=TextSettings(lowercase=False, tokenise="none"),
         subwords_sha256=subwords.sha256, model=SHAPE,
-        search=SearchSettings(beam=2, length_penalty=0.6, extra_length=5),
+        search=SearchSettings(beam=2, penalty="paper", length_penalty=0.6, extra_length=5),
     )  # fmt: skip
     write_json(folder / "config.json", config.model_dump())
     torch.manual_seed(3)
