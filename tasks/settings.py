@@ -15,7 +15,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from transformer.errors import InputError, did_you_mean
-from transformer.settings import ModelSettings, SearchSettings, Settings, TrainingSettings
+from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
 
 PARAMS = Path("params.yaml")
 
@@ -105,6 +105,7 @@ class Corpus(Settings):
     test_set: str = Field(description="the name under which scores on its test split stand in the tables")
     origin: Annotated[WheelsOrigin | FilesOrigin | Wmt14Origin, Field(discriminator="kind")]
     cleaning: Cleaning
+    text: TextSettings
     subwords: SubwordSettings
     shards: ShardSettings
 

@@ -59,6 +59,7 @@ def corpus_settings(folder: Path) -> dict[str, Any]:
             **{split: [f"{split}.en", f"{split}.xx"] for split in ("train", "valid", "test")},
         },
         "cleaning": {"max_characters": 200},
+        "text": {"lowercase": False, "tokenise": "none"},
         "subwords": {"vocabulary": 90, "sample": 10_000, "seed": 1},
         "shards": {"max_length": 32, "max_ratio": 4.0, "buckets": [8, 16, 32], "rows_per_shard": 1000},
     }
@@ -76,7 +77,7 @@ def experiment_settings(corpus: str, updates: int = 240) -> dict[str, Any]:
             "snapshot_every": 20, "keep_snapshots": 3, "validate_every": 80, "seed": 1,
         },
         "averaging": {"last": 2},
-        "search": {"beam": 4, "length_penalty": 0.6, "extra_length": 20},
+        "search": {"beam": 4, "penalty": "paper", "length_penalty": 0.6, "extra_length": 20},
     }  # fmt: skip
 
 

@@ -14,6 +14,13 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
+class TextSettings(Settings):
+    """What is done to text before sub-words, on both sides alike; it belongs to a model as its sub-words do."""
+
+    lowercase: bool = Field(description="what is lower-cased stays so: nothing restores case in an output")
+    tokenise: Literal["none", "moses"] = Field(description="moses: sacremoses, hyphens not split, nothing escaped")
+
+
 class ModelSettings(Settings):
     """The shape of the model, in the names of Table 3 of the paper."""
 
@@ -61,5 +68,8 @@ class SearchSettings(Settings):
     """Beam search (section 6.1)."""
 
     beam: int = Field(ge=1)
-    length_penalty: float = Field(ge=0, description="alpha of ((5 + |Y|) / 6) ** alpha")
+    penalty: Literal["paper", "length"] = Field(
+        description="a score is divided by ((5 + |Y|) / 6) ** length_penalty, or by |Y| ** length_penalty"
+    )
+    length_penalty: float = Field(ge=0, description="the exponent, alpha in the paper; 0 leaves plain sums")
     extra_length: int = Field(ge=1, description="an output has at most this many tokens more than its input")

@@ -28,7 +28,7 @@ def read(tmp_path: Path, values: dict[str, Any]) -> None:
 
 def test_the_projects_own_file_is_right() -> None:
     known = read_params(ROOT / "params.yaml")
-    assert {"tiny", "multi30k", "base", "big"} <= known.experiments.keys()
+    assert {"tiny", "multi30k", "multi30k-tiny", "base", "big"} <= known.experiments.keys()
     assert {"software-ui-en-de", "software-ui-en-fr", "multi30k", "wmt14-en-de"} <= known.corpora.keys()
 
 
@@ -43,7 +43,20 @@ def test_base_and_big_are_the_papers() -> None:
         assert (training.updates, experiment.averaging.last) == (updates, averaged)
         assert (training.tokens_per_update, training.warmup, training.learning_rate_factor) == (25_000, 4000, 1.0)
         assert (training.beta2, training.label_smoothing) == (0.98, 0.1)
-        assert (search.beam, search.length_penalty, search.extra_length) == (4, 0.6, 50)
+        assert (search.beam, search.penalty, search.length_penalty, search.extra_length) == (4, "paper", 0.6, 50)
+
+
+def test_multi30k_tiny_is_as_published() -> None:
+    params = read_params(ROOT / "params.yaml")
+    experiment, text = params.experiments["multi30k-tiny"], params.corpora["multi30k-tiny"].text
+    assert (text.lowercase, text.tokenise) == (True, "moses")
+    model, training = experiment.model, experiment.training
+    assert list(model.model_dump().values()) == [4, 128, 256, 4, 32, 32, 0.3]
+    peak = training.learning_rate_factor / (model.d_model * training.warmup) ** 0.5
+    assert peak == pytest.approx(5e-3, rel=1e-4)
+    assert (training.tokens_per_update, training.warmup, training.label_smoothing) == (8192, 2000, 0.1)
+    search = experiment.search
+    assert (experiment.averaging.last, search.beam, search.penalty, search.length_penalty) == (10, 5, "length", 1.0)
 
 
 @pytest.mark.parametrize(
