@@ -3,7 +3,6 @@
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -21,7 +20,7 @@ class Dropout(nn.Module):
         """`x`, of any shape, with zeros in it."""
         if not self.training or not self.p:
             return x
-        return F.dropout(x, self.p) if x.is_cuda else x * self._mask(x)
+        return nn.functional.dropout(x, self.p) if x.is_cuda else x * self._mask(x)
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """`x` + Dropout(`y`)."""
@@ -34,5 +33,4 @@ class Dropout(nn.Module):
         words = torch.empty(math.ceil(x.numel() / 4), dtype=torch.int64).random_(-(2**63), None)
         bits = words.view(torch.int16)[: x.numel()].view(x.shape)
         dropped = round(self.p * 2**16)
-        mask: Tensor = (bits >= dropped - 2**15).to(x.dtype) * (2**16 / (2**16 - dropped))
-        return mask
+        return torch.mul((bits >= dropped - 2**15).to(x.dtype), 2**16 / (2**16 - dropped))
