@@ -24,6 +24,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.batches import Batch, collate, divide, plan_epoch
+from transformer.capacity import tokens_per_device
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
 from transformer.devices import has_bf16, peak_flops, pick_device
@@ -35,6 +36,7 @@ from transformer.prefetch import ahead
 from transformer.schedule import learning_rate
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
+from transformer.subwords import EOS
 
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200
@@ -113,6 +115,7 @@ class Trainer:
         self.body_bf16 = bf16 and training.precision == "bf16"
         self.precision = training.precision if bf16 else "fp32"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
+        self.tokens_per_device = tokens_per_device(training, self._try, self.device)
         self.stop = threading.Event()
         self.saved = 0
         self.progress: dict[str, Any] = {"update": 0, "epoch": 0, "batch": 0, "curve": [], "made_by": []}
@@ -183,7 +186,7 @@ class Trainer:
 
     def _parts(self, indices: NDArray[np.int32]) -> list[Part]:
         """This rank's parts of the batch of all ranks."""
-        parts = divide(indices, *self.train_lengths, self.ranks, self.training.tokens_per_device)
+        parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device)
         # Where a batch has fewer rows than there are parts, some part gets one row that counts nothing.
         return [
             (part, collate(self.train_pairs, part if len(part) else indices[:1]).to(self.device))
@@ -216,6 +219,12 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         self.meter.add_update(rate, source_tokens, target_tokens)
+
+    def _try(self, tokens: int) -> None:
+        """Forward and backward pass of a made-up part of so many tokens, in sentences of 32."""
+        ids = torch.full((tokens // 32, 32), EOS, device=self.device)
+        self._loss(Batch(ids, ids, ids, None, tokens, tokens), label_smoothing=0.1)[0].backward()
+        self.optimizer.zero_grad(set_to_none=True)
 
     def _gradients_stay_here(self, wanted: bool) -> AbstractContextManager[None]:
         """Ranks exchange their gradients once, after the last piece of an update."""
@@ -260,7 +269,7 @@ class Trainer:
     def validate(self) -> float:
         """Negative log-likelihood in nats per target sub-word of the valid pairs, end symbols included."""
         self.parallel.eval()
-        tokens = self.training.tokens_per_device
+        tokens = self.tokens_per_device
         plan = plan_epoch(*self.valid_lengths, tokens, seed=0, epoch=0)
         total = torch.zeros(2, dtype=torch.float64)
         parts = [part for indices in plan for part in divide(indices, *self.valid_lengths, 1, tokens)]

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.workspace import PAPER
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
 from transformer.trainer import Trainer
 
 VOCABULARY = 12
-SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1)
+SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1, **PAPER)
 
 
 def flat(sentences: list[list[int]]) -> tuple[Any, Any]:

@@ -4,12 +4,13 @@ import pytest
 import torch
 from torch import nn
 
+from tests.workspace import PAPER
 from transformer.loss import smoothed_loss
 from transformer.model import LAYER_NORM_EPSILON, Attention, Transformer, count_parameters, padding_mask, sinusoids
 from transformer.settings import ModelSettings
 from transformer.subwords import BOS, PAD
 
-SETTINGS = ModelSettings(layers=2, d_model=16, d_ff=32, heads=4, d_k=4, d_v=4, dropout=0.0)
+SETTINGS = ModelSettings(layers=2, d_model=16, d_ff=32, heads=4, d_k=4, d_v=4, dropout=0.0, **PAPER)
 VOCABULARY = 23
 
 
@@ -128,7 +129,7 @@ def test_sentences_longer_than_the_position_table_are_embedded(model: Transforme
 )
 def test_parameters_are_those_counted_from_the_paper(shape: dict[str, int], vocabulary: int, expected: int) -> None:
     with torch.device("meta"):
-        model = Transformer(ModelSettings(**shape, dropout=0.1), vocabulary)
+        model = Transformer(ModelSettings(**shape, dropout=0.1, **PAPER), vocabulary)
     assert count_parameters(model) == expected
 
 

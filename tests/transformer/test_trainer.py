@@ -42,7 +42,7 @@ def test_it_learns_to_say_a_sentence_backwards(make_trainer: Make) -> None:
     trainer = make_trainer(pairs=3000, updates=900, tokens_per_update=300, tokens_per_device=300)
     trainer.run()
     trainer.model.eval()
-    search = SearchSettings(beam=4, length_penalty=0.6, extra_length=5)
+    search = SearchSettings(beam=4, penalty="paper", length_penalty=0.6, extra_length=5)
     sources = [[4, 5, 6, 7], [11, 4], [8, 9, 10]]
     found = beam_search(trainer.model, sources, search)
     assert [hypothesis.ids for hypothesis in found] == [source[::-1] for source in sources]
