@@ -58,6 +58,7 @@ class TrainingSettings(Settings):
     precision: Literal["fp32", "bf16", "bf16-loss"] = Field(
         description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
     )
+    compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
     snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
     keep_snapshots: int = Field(ge=1)
     validate_every: int = Field(ge=1, description="updates")

@@ -85,6 +85,8 @@ class Trainer:
         self.device = pick_device()
         torch.manual_seed(training.seed)
         self.model = Transformer(settings, vocabulary).to(self.device)
+        if training.compile:
+            self.model.compile(dynamic=True)  # for all lengths at once: there is a new one in nearly every batch
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(ADAM_BETA1, training.beta2), eps=ADAM_EPSILON, fused=True
         )
