@@ -3,7 +3,7 @@
 A wrong type or an unknown key is an error; `tasks.settings` turns it into one line that names the key.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,7 +30,15 @@ class ModelSettings(Settings):
     heads: int = Field(ge=1)
     d_k: int = Field(ge=1)
     d_v: int = Field(ge=1)
-    dropout: float = Field(ge=0, lt=1, description="P_drop, section 5.4")
+    dropout: float = Field(ge=0, lt=1, description="P_drop, section 5.4: of sub-layer outputs and embeddings")
+    attention_dropout: float = Field(ge=0, lt=1, description="of attention weights; none in the paper's translation")
+    activation_dropout: float = Field(ge=0, lt=1, description="behind the ReLU; none in the paper")
+    normalisation: Literal["post", "pre"] = Field(
+        description="post: LayerNorm(x + Sublayer(x)), section 3.1; pre: x + Sublayer(LayerNorm(x))"
+    )
+    positions: Literal["sinusoidal", "concatenated", "learned"] = Field(
+        description="section 3.5; concatenated: all sines before all cosines, as in the released code"
+    )
 
 
 class TrainingSettings(Settings):
@@ -40,8 +48,8 @@ class TrainingSettings(Settings):
     tokens_per_update: int = Field(
         ge=1, description="the batch of all devices: about so many source and so many target tokens, without padding"
     )
-    tokens_per_device: int = Field(
-        ge=1, description="a device takes at most so many of each at once, padding counted; accumulation follows"
+    tokens_per_device: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        description="a device takes at most so many of each at once, padding counted; accumulation follows"
     )
     warmup: int = Field(ge=1, description="updates over which the rate rises, section 5.3")
     learning_rate_factor: float = Field(gt=0, description="1.0 is the paper's schedule")
@@ -50,6 +58,7 @@ class TrainingSettings(Settings):
     precision: Literal["fp32", "bf16", "bf16-loss"] = Field(
         description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
     )
+    compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
     snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
     keep_snapshots: int = Field(ge=1)
     validate_every: int = Field(ge=1, description="updates")

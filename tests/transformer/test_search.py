@@ -6,12 +6,13 @@ from typing import Literal
 import pytest
 import torch
 
+from tests.workspace import PAPER
 from transformer.model import Transformer
 from transformer.search import beam_search, length_penalty
 from transformer.settings import ModelSettings, SearchSettings
 from transformer.subwords import BOS, EOS, PAD
 
-SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.0)
+SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.0, **PAPER)
 
 
 def search_settings(

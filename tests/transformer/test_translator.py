@@ -10,7 +10,7 @@ import sentencepiece
 import torch
 from safetensors.torch import save_file
 
-from tests.workspace import sentences
+from tests.workspace import PAPER, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
 from transformer.files import read_json, write_json
@@ -19,7 +19,7 @@ from transformer.settings import ModelSettings, SearchSettings, TextSettings
 from transformer.subwords import Subwords
 from transformer.translator import Config, Translator
 
-SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1)
+SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
 
 
 @pytest.fixture(scope="module")
