@@ -101,7 +101,8 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
     sentences = max(1, tokens // (WORDS + 1))
     ids = np.random.default_rng(0).integers(4, vocabulary, sentences * WORDS, dtype=np.int32)
     offsets = np.arange(sentences + 1, dtype=np.int64) * WORDS
-    pairs = Pairs(ids, offsets, ids, offsets)
+    lengths = np.full(sentences, WORDS)
+    pairs = Pairs(ids, offsets, lengths, ids, offsets, lengths)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(settings.model, trial, vocabulary, pairs, pairs, Path(folder))
         share = np.arange(sentences, dtype=np.int64)
