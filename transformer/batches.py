@@ -5,6 +5,7 @@ The plan is a function of (seed, epoch, lengths) alone; ranks and accumulation o
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 from transformer.model import padding_mask
 from transformer.shards import Pairs
 from transformer.subwords import BOS, EOS, PAD
+
+LONGEST = np.uint16(2**16 - 1)  # tokens of a sentence
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,13 @@ class Batch:
 
 
 def plan_epoch(
-    source_lengths: NDArray[np.int32], target_lengths: NDArray[np.int32], tokens: int, seed: int, epoch: int
-) -> list[NDArray[np.int64]]:
+    source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], tokens: int, seed: int, epoch: int
+) -> list[NDArray[np.int32]]:
     """The batches of one epoch, each the indices of its pairs; every pair is in exactly one.
 
-    A batch has rows x longest <= tokens on both sides, padding counted (one pair longer than that stands alone).
-    Pairs of like lengths come together in a random order, and the batches in a random order too.
+    A batch holds about `tokens` source and `tokens` target tokens, as the paper counts them: without padding, twice
+    `tokens` on both sides together. All batches of an epoch are of that size, to a pair. Pairs of like lengths come
+    together in a random order, and the batches in a random order too.
 
     Args:
         source_lengths: sub-words of each source, the end symbol included.
@@ -54,26 +58,46 @@ def plan_epoch(
         epoch: counted from 0.
     """
     random = np.random.default_rng([seed, epoch])
-    shuffled = random.permutation(len(source_lengths))
-    order = shuffled[np.lexsort((source_lengths[shuffled], target_lengths[shuffled]))]
-    longest_first = np.maximum(source_lengths, target_lengths)[order]
-    batches = []
-    start = longest = 0
-    for end, length in enumerate(longest_first.tolist()):
-        longest = max(longest, length)
-        if (end + 1 - start) * longest > tokens and end > start:
-            batches.append(order[start:end])
-            start, longest = end, length
-    batches.append(order[start:])
+    shuffled = random.permutation(np.arange(len(source_lengths), dtype=np.int32))
+    # NumPy sorts numbers of 16 bits by radix: tens of millions of pairs take seconds.
+    source, target = (lengths[shuffled].astype(np.uint16) for lengths in (source_lengths, target_lengths))
+    # Sources rise for one target length and fall for the next, so that a batch across both holds like ones.
+    order = shuffled[np.lexsort((np.where(target % 2, LONGEST - source, source), target))]
+    tokens_until = np.cumsum(source_lengths[order], dtype=np.int64) + np.cumsum(target_lengths[order], dtype=np.int64)
+    batches = _cut(order, tokens_until, max(1, round(tokens_until[-1] / (2 * tokens))))
+    batches = [batch for batch in batches if len(batch)]
     return [batches[i] for i in random.permutation(len(batches))]
 
 
-def pieces(batch: NDArray[np.int64], ranks: int, rank: int, accumulation: int) -> list[NDArray[np.int64]]:
-    """The rank's share of a batch, in `accumulation` pieces of like size; a small batch may leave some empty."""
-    return [batch[rank * accumulation + i :: ranks * accumulation] for i in range(accumulation)]
+def divide(
+    batch: NDArray[np.int32],
+    source_lengths: NDArray[np.integer],
+    target_lengths: NDArray[np.integer],
+    ranks: int,
+    tokens_per_device: int,
+) -> list[NDArray[np.int32]]:
+    """The batch in parts of like size, the same number for each rank, each small enough for a device.
+
+    A part has rows x longest <= tokens_per_device on both sides, padding counted (a longer pair stands alone). Rank
+    r takes the parts r, r + ranks, ...; of a small batch some may be empty.
+    """
+    lengths = np.stack([source_lengths[batch], target_lengths[batch]]).astype(np.int64)
+    tokens_until = lengths.sum(0).cumsum()
+    count = ranks * -(-int(lengths.sum(1).max()) // (tokens_per_device * ranks))
+    while True:
+        parts = _cut(np.arange(len(batch)), tokens_until, count)
+        if all(len(part) <= 1 or len(part) * lengths[:, part].max() <= tokens_per_device for part in parts):
+            return [batch[part] for part in parts]
+        count += ranks
 
 
-def collate(pairs: Pairs, indices: NDArray[np.int64]) -> Batch:
+def _cut(items: NDArray[Any], tokens_until: NDArray[np.int64], count: int) -> list[NDArray[Any]]:
+    """`count` runs of items of like numbers of tokens."""
+    ends = tokens_until[-1] * np.arange(1, count) // count
+    return np.split(items, np.searchsorted(tokens_until, ends, side="right"))
+
+
+def collate(pairs: Pairs, indices: NDArray[np.integer]) -> Batch:
     """The pairs of these indices as one padded batch."""
     sources = [pairs.source(i) for i in indices]
     targets = [pairs.target(i) for i in indices]

@@ -31,9 +31,11 @@ class TrainingSettings(Settings):
 
     updates: int = Field(ge=1)
     tokens_per_update: int = Field(
-        ge=1, description="at most so many source and so many target tokens, padding counted"
+        ge=1, description="the batch of all devices: about so many source and so many target tokens, without padding"
     )
-    tokens_per_device: int = Field(ge=1, description="what one device takes at once; accumulation follows from it")
+    tokens_per_device: int = Field(
+        ge=1, description="a device takes at most so many of each at once, padding counted; accumulation follows"
+    )
     warmup: int = Field(ge=1, description="updates over which the rate rises, section 5.3")
     learning_rate_factor: float = Field(gt=0, description="1.0 is the paper's schedule")
     beta2: float = Field(gt=0, lt=1, description="Adam's; the paper has 0.98")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.batches import Batch, collate, pieces, plan_epoch
+from transformer.batches import Batch, collate, divide, plan_epoch
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
 from transformer.devices import has_bf16, pick_device
@@ -94,7 +94,6 @@ class Trainer:
         self.body_bf16 = bf16 and training.precision == "bf16"
         self.precision = training.precision if bf16 else "fp32"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
-        self.accumulation = -(-training.tokens_per_update // (training.tokens_per_device * self.ranks))
         self.window = _Window()
         self.stop = threading.Event()
         self.saved = 0
@@ -147,7 +146,7 @@ class Trainer:
                 shown.close()
         return self.progress
 
-    def _batches(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    def _batches(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
         """(update, indices) from where the training stands to its end; keeps the position in the plan."""
         progress = self.progress
         while True:
@@ -162,17 +161,18 @@ class Trainer:
                 yield progress["update"], plan[position]
             progress["epoch"], progress["batch"] = progress["epoch"] + 1, 0
 
-    def step(self, update: int, indices: NDArray[np.int64]) -> None:
+    def step(self, update: int, indices: NDArray[np.int32]) -> None:
         """Apply one update, counted from 1, from the pairs of these indices (the batch of all ranks)."""
         rate = learning_rate(update, self.settings.d_model, self.training.warmup, self.training.learning_rate_factor)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.parallel.train()
         source_tokens, target_tokens = (int(lengths[indices].sum()) for lengths in self.train_lengths)
-        shares = pieces(indices, self.ranks, self.rank, self.accumulation)
+        parts = divide(indices, *self.train_lengths, self.ranks, self.training.tokens_per_device)
+        shares = parts[self.rank :: self.ranks]
         for number, share in enumerate(shares):
             torch.manual_seed(_mix(self.training.seed, update, self.rank, number))
-            # Where a batch has fewer rows than there are pieces, some piece gets one row that counts nothing.
+            # Where a batch has fewer rows than there are parts, some part gets one row that counts nothing.
             batch = collate(self.train_pairs, share if len(share) else indices[:1]).to(self.device)
             with self._gradients_stay_here(number < len(shares) - 1):
                 loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(share) > 0)
@@ -231,10 +231,12 @@ class Trainer:
     def validate(self) -> float:
         """Negative log-likelihood in nats per target sub-word of the valid pairs, end symbols included."""
         self.parallel.eval()
-        plan = plan_epoch(*self.valid_lengths, self.training.tokens_per_device, seed=0, epoch=0)
+        tokens = self.training.tokens_per_device
+        plan = plan_epoch(*self.valid_lengths, tokens, seed=0, epoch=0)
         total = torch.zeros(2, dtype=torch.float64)
-        for indices in plan[self.rank :: self.ranks]:
-            batch = collate(self.valid_pairs, indices).to(self.device)
+        parts = [part for indices in plan for part in divide(indices, *self.valid_lengths, 1, tokens)]
+        for part in parts[self.rank :: self.ranks]:
+            batch = collate(self.valid_pairs, part).to(self.device)
             total += torch.tensor([self._loss(batch, label_smoothing=0.0)[1].item(), batch.target_tokens])
         if self.ranks > 1:
             total = all_sum(total, self.device)
