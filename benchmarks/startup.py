@@ -96,7 +96,7 @@ def unpack_as_check(folder: Path) -> dict[str, Any]:
 def start_rank(folder: Path) -> dict[str, Any]:
     """A rank of `base`, up to its first batch."""
     import tasks.train
-    from transformer.batches import collate, plan_epoch
+    from transformer.batches import collate, divide, plan_epoch
     from transformer.trainer import Trainer
 
     settings = read_experiment("base", *tasks.train.SECTIONS)
@@ -104,7 +104,7 @@ def start_rank(folder: Path) -> dict[str, Any]:
     train, valid = read_split(folder / "unpacked/train"), read_split(folder / "unpacked/valid")
     trainer = Trainer(settings.model, settings.training, VOCABULARY, train, valid, folder / "state")
     plan = plan_epoch(*trainer.train_lengths, settings.training.tokens_per_update, settings.training.seed, epoch=0)
-    collate(train, plan[0])
+    collate(train, divide(plan[0], *trainer.train_lengths, 1, settings.training.tokens_per_device)[0])
     return {"what": "a rank: import torch, map, build `base`, plan the epoch, first batch"}
 
 
