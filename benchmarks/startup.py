@@ -104,7 +104,7 @@ def start_rank(folder: Path) -> dict[str, Any]:
     train, valid = read_split(folder / "unpacked/train"), read_split(folder / "unpacked/valid")
     trainer = Trainer(settings.model, settings.training, VOCABULARY, train, valid, folder / "state")
     plan = plan_epoch(*trainer.train_lengths, settings.training.tokens_per_update, settings.training.seed, epoch=0)
-    collate(train, divide(plan[0], *trainer.train_lengths, 1, settings.training.tokens_per_device)[0])
+    collate(train, divide(plan[0], *trainer.train_lengths, 1, trainer.tokens_per_device)[0])
     return {"what": "a rank: import torch, map, build `base`, plan the epoch, first batch"}
 
 
