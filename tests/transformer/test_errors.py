@@ -1,4 +1,4 @@
-"""How a command ends: what the user can put right in one line, a defect with its traceback and one line that names it."""
+"""How a command ends: what the user can put right in one line, a defect in a traceback and a line that names it."""
 
 import pytest
 
