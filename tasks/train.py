@@ -6,6 +6,7 @@
     params.yaml  data/shards/C/  data/subwords/C/subwords.model
       -> data/unpacked/C/                                         the shards as arrays that all ranks map
       -> runs/E/weights/snapshot-*.safetensors  training.json     the last weights, and what was done to get them
+         runs/E/progress.json                                     where it stands, every few seconds
          runs/E/state/                                            to resume; may be deleted once weights/ is there
 
 data/unpacked/C is no output to DVC: it is made again whenever it is missing or not of these shards, so there is nothing
@@ -235,6 +236,7 @@ def _differences(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, tup
 
 def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer: Trainer) -> None:
     """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
+    from tasks.live import tell
     from tasks.tracking import tracked
     from transformer.checkpoints import snapshots
     from transformer.model import count_parameters
@@ -259,6 +261,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
         tags = {"commit": made_by["commit"], "device": made_by["machine"]["device"]}
         run.tags({"corpus": settings.corpus, "preset": settings.preset, **tags})
         trainer.report = run.metrics
+        trainer.tell = lambda status: tell({"experiment": experiment, **status}, folder / "progress.json")
         progress = trainer.run()
         with whole_folder(folder / "weights") as temporary:
             for snapshot in snapshots(folder / "state"):

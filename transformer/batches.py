@@ -4,7 +4,6 @@ The plan is a function of (seed, epoch, lengths) alone; ranks and accumulation o
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,8 @@ class Batch:
     target_BT: Tensor  # begins with BOS: what the decoder sees
     gold_BT: Tensor  # ends with EOS: what it must say
     mask: Tensor | None  # of the source, for attention; None where nothing is padded
-    target_tokens: int  # real ones, end symbols included
+    source_tokens: int  # real ones, end symbols included
+    target_tokens: int
 
     @property
     def real(self) -> Tensor:
@@ -35,10 +35,15 @@ class Batch:
         return self.gold_BT != PAD
 
     def to(self, device: torch.device) -> "Batch":
-        """The same on another device."""
-        move = partial(Tensor.to, device=device, non_blocking=True)
+        """The same on another device; a copy to a GPU does not wait for what that still computes."""
+
+        def move(tensor: Tensor) -> Tensor:
+            # Only from pinned memory does a copy go on by itself.
+            return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
+
         mask = None if self.mask is None else move(self.mask)
-        return Batch(move(self.source_BS), move(self.target_BT), move(self.gold_BT), mask, self.target_tokens)
+        tensors = move(self.source_BS), move(self.target_BT), move(self.gold_BT), mask
+        return Batch(*tensors, self.source_tokens, self.target_tokens)
 
 
 def plan_epoch(
@@ -115,5 +120,5 @@ def collate(pairs: Pairs, indices: NDArray[np.integer]) -> Batch:
         gold_BT[row, len(target)] = EOS
     padded = source_lengths.min() < source_lengths.max()
     mask = padding_mask(torch.from_numpy(source_lengths), source_BS.shape[1]) if padded else None
-    tensor = torch.from_numpy
-    return Batch(tensor(source_BS), tensor(target_BT), tensor(gold_BT), mask, int(target_lengths.sum()))
+    tensors = torch.from_numpy(source_BS), torch.from_numpy(target_BT), torch.from_numpy(gold_BT), mask
+    return Batch(*tensors, int(source_lengths.sum()), int(target_lengths.sum()))
