@@ -237,7 +237,8 @@ class Trainer:
     def _try(self, tokens: int) -> None:
         """Forward and backward pass of a made-up part of so many tokens, in sentences of 32."""
         ids = torch.full((tokens // 32, 32), EOS, device=self.device)
-        self._loss(Batch(ids, ids, ids, None, tokens, tokens), label_smoothing=0.1)[0].backward()
+        every = torch.arange(ids.numel(), device=self.device)
+        self._loss(Batch(ids, ids, ids.flatten(), every, None, tokens, tokens), label_smoothing=0.1)[0].backward()
         self.optimizer.zero_grad(set_to_none=True)
 
     def _gradients_stay_here(self, wanted: bool) -> AbstractContextManager[None]:
@@ -249,9 +250,10 @@ class Trainer:
     def _loss(self, batch: Batch, label_smoothing: float, counts: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.body_bf16):
             y_BTD = self.parallel(batch.source_BS, batch.target_BT, batch.mask)
-        real = batch.real if counts else torch.zeros_like(batch.real)
-        y_ND = y_BTD[real].float()
-        return smoothed_loss(y_ND, self.model.embedding, batch.gold_BT[real], label_smoothing, self.loss_dtype)
+        count = batch.target_tokens if counts else 0
+        # By indices that came with the batch: to find them in a mask, the host would have to wait for the device.
+        y_ND = y_BTD.flatten(0, 1).index_select(0, batch.positions_N[:count]).float()
+        return smoothed_loss(y_ND, self.model.embedding, batch.gold_N[:count], label_smoothing, self.loss_dtype)
 
     def _another_has_left(self) -> bool:
         """Whether an exchange failed because another rank has: torchrun then ends this one.
