@@ -86,7 +86,7 @@ def run_command(command: Sequence[str], log: Log, run: Run, **environment: str) 
 
     What DVC says of a path's lock is not logged: it comes again with each try.
     """
-    last: deque[str] = deque(maxlen=60)
+    last: deque[str] = deque(maxlen=200)  # torchrun's report has seven for each rank, behind what the failed one said
     busy = False
     with subprocess.Popen(
         command,

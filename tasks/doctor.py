@@ -98,7 +98,8 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
     sentences = max(1, tokens // (WORDS + 1))
     ids = np.random.default_rng(0).integers(4, vocabulary, sentences * WORDS, dtype=np.int32)
     offsets = np.arange(sentences + 1, dtype=np.int64) * WORDS
-    pairs = Pairs(ids, offsets, ids, offsets)
+    lengths = np.full(sentences, WORDS)
+    pairs = Pairs(ids, offsets, lengths, ids, offsets, lengths)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(settings.model, settings.training, vocabulary, pairs, pairs, Path(folder))
         at_once = trainer.tokens_per_device if torch.cuda.is_available() else TOKENS_ON_A_CPU

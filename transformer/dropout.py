@@ -20,12 +20,14 @@ class Dropout(nn.Module):
         """`x`, of any shape, with zeros in it."""
         if not self.training or not self.p:
             return x
-        return nn.functional.dropout(x, self.p) if x.is_cuda else x * self._mask(x)
+        if x.is_cuda:
+            return nn.functional.dropout(x, self.p)
+        return torch.mul(x, self._mask(x))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """`x` + Dropout(`y`)."""
         if not self.training or not self.p or x.is_cuda:
-            return x + self(y)
+            return x + self.forward(y)
         return torch.addcmul(x, y, self._mask(y))
 
     def _mask(self, x: Tensor) -> Tensor:

@@ -58,7 +58,10 @@ class TrainingSettings(Settings):
     precision: Literal["fp32", "bf16", "bf16-loss"] = Field(
         description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
     )
-    snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
+    compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
+    snapshot_every: int = Field(
+        ge=1, description="updates between the weights kept for averaging, counted back from the last update"
+    )
     keep_snapshots: int = Field(ge=1)
     validate_every: int = Field(ge=1, description="updates")
     seed: int = Field(ge=0)

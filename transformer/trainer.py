@@ -1,8 +1,14 @@
 """Training as in section 5 of the paper, on one or many devices; a function of settings, data and seed.
 
 Each update takes one batch of the epoch's plan, divided over ranks and accumulation; the summed loss is divided once,
-by all its target tokens. Random numbers are drawn anew for each (seed, update, rank, piece), so that a training that
-was stopped and continued ends with the same weights as one that was not.
+by all its target tokens. Random numbers are drawn anew for each (seed, update, part of the batch), so that a training
+that was stopped and continued ends with the same weights as one that was not (on a CPU to the bit).
+
+What does not depend on the number of ranks: which pairs an update learns from, in which order, at which rate. Where a
+batch is cut into as many parts (as it is on 1, 2 and 4 ranks if a device takes a quarter of it), the dropout masks do
+not either, and the weights differ by the rounding of sums in another order. Cut into another number of parts, which
+follows from tokens_per_device and is a multiple of the ranks, each part draws other masks: the same training with
+other luck.
 """
 
 import os
@@ -29,6 +35,7 @@ from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
 from transformer.devices import has_bf16, peak_flops, pick_device
 from transformer.display import Display, Tell
+from transformer.files import remove_unfinished
 from transformer.loss import smoothed_loss
 from transformer.meter import Meter, all_sum
 from transformer.model import Transformer
@@ -41,6 +48,7 @@ from transformer.subwords import EOS
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200
 SECONDS_BETWEEN_CHECKPOINTS = 600.0  # at most; each snapshot also brings one
+SECONDS_TO_BE_ENDED = 5.0  # within which torchrun tells the other ranks that one has failed; it looks each 0.1 s
 BATCHES_AHEAD = 2
 
 Report = Callable[[int, dict[str, float]], None]
@@ -77,6 +85,7 @@ class Trainer:
         valid: the pairs on which perplexity is measured.
         folder: for checkpoints and snapshots.
         made_by: what applies the updates (commit, machine); kept in the progress, once for each change of it.
+        made_from: all that the result depends on (settings, hashes of the data); kept in each checkpoint.
         report: called on rank 0 with (update, metrics) at each point of the curve.
         tell: called on rank 0 every few seconds with where the training stands.
     """
@@ -90,12 +99,13 @@ class Trainer:
         valid: Pairs,
         folder: Path,
         made_by: dict[str, Any] | None = None,
+        made_from: dict[str, Any] | None = None,
         report: Report = lambda update, metrics: None,
         tell: Tell = lambda status: None,
     ) -> None:
         self.settings, self.training, self.folder, self.report = settings, training, folder, report
         self.tell = tell
-        self.made_by = made_by or {}
+        self.made_by, self.made_from = made_by or {}, made_from or {}
         self.train_pairs, self.valid_pairs = train, valid
         self.train_lengths = train.source_lengths + 1, train.target_lengths + 1  # with the end symbol
         self.valid_lengths = valid.source_lengths + 1, valid.target_lengths + 1
@@ -104,6 +114,8 @@ class Trainer:
         self.device = pick_device()
         torch.manual_seed(training.seed)
         self.model = Transformer(settings, vocabulary).to(self.device)
+        if training.compile:
+            self.model.compile(dynamic=True)  # for all lengths at once: there is a new one in nearly every batch
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(ADAM_BETA1, training.beta2), eps=ADAM_EPSILON, fused=True
         )
@@ -130,6 +142,8 @@ class Trainer:
             Stopped: asked to end before that; a checkpoint holds all that was done.
             FloatingPointError: the loss is no longer finite.
         """
+        if self.rank == 0:
+            remove_unfinished(self.folder)
         self.progress.update(resume(self.folder, self.model, self.optimizer) or {})
         self.meter.restart()
         self.saved = self.progress["update"]
@@ -155,7 +169,7 @@ class Trainer:
                 # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
                 if self.rank == 0:
                     due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
-                    if self.stop.is_set() or due or update % self.training.snapshot_every == 0:
+                    if self.stop.is_set() or due or self._is_snapshot(update):
                         self._checkpoint()
                         last_checkpoint = time.monotonic()
                     if self.stop.is_set():
@@ -163,7 +177,7 @@ class Trainer:
                         raise Stopped
             self._checkpoint()
         except RuntimeError:
-            if self.rank > 0 and self.stop.is_set():  # rank 0 has saved and left in the middle of an exchange
+            if self.ranks > 1 and self._another_has_left():
                 raise Stopped from None
             raise
         finally:
@@ -208,7 +222,7 @@ class Trainer:
         source_tokens, target_tokens = (int(lengths[indices].sum()) for lengths in self.train_lengths)
         parts = self._parts(indices) if parts is None else parts
         for number, (part, batch) in enumerate(parts):
-            torch.manual_seed(_mix(self.training.seed, update, self.rank, number))
+            torch.manual_seed(_mix(self.training.seed, update, number * self.ranks + self.rank))
             with self._gradients_stay_here(number < len(parts) - 1):
                 loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(part) > 0)
                 # DDP takes the mean over ranks; the division by all target tokens must come out once.
@@ -223,7 +237,8 @@ class Trainer:
     def _try(self, tokens: int) -> None:
         """Forward and backward pass of a made-up part of so many tokens, in sentences of 32."""
         ids = torch.full((tokens // 32, 32), EOS, device=self.device)
-        self._loss(Batch(ids, ids, ids, None, tokens, tokens), label_smoothing=0.1)[0].backward()
+        every = torch.arange(ids.numel(), device=self.device)
+        self._loss(Batch(ids, ids, ids.flatten(), every, None, tokens, tokens), label_smoothing=0.1)[0].backward()
         self.optimizer.zero_grad(set_to_none=True)
 
     def _gradients_stay_here(self, wanted: bool) -> AbstractContextManager[None]:
@@ -235,9 +250,25 @@ class Trainer:
     def _loss(self, batch: Batch, label_smoothing: float, counts: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.body_bf16):
             y_BTD = self.parallel(batch.source_BS, batch.target_BT, batch.mask)
-        real = batch.real if counts else torch.zeros_like(batch.real)
-        y_ND = y_BTD[real].float()
-        return smoothed_loss(y_ND, self.model.embedding, batch.gold_BT[real], label_smoothing, self.loss_dtype)
+        count = batch.target_tokens if counts else 0
+        # By indices that came with the batch: to find them in a mask, the host would have to wait for the device.
+        y_ND = y_BTD.flatten(0, 1).index_select(0, batch.positions_N[:count]).float()
+        return smoothed_loss(y_ND, self.model.embedding, batch.gold_N[:count], label_smoothing, self.loss_dtype)
+
+    def _another_has_left(self) -> bool:
+        """Whether an exchange failed because another rank has: torchrun then ends this one.
+
+        That rank's own error shall be seen, and seen first. Slept through in short pieces, as a signal that comes in a
+        wait for `stop` could find its lock taken.
+        """
+        end = time.monotonic() + SECONDS_TO_BE_ENDED
+        while not self.stop.is_set() and time.monotonic() < end:
+            time.sleep(0.1)
+        return self.stop.is_set()
+
+    def _is_snapshot(self, update: int) -> bool:
+        """Counted back from the last update, which is always one: without averaging, it is the model."""
+        return (self.training.updates - update) % self.training.snapshot_every == 0
 
     def _after_update(self, update: int, display: Display | None) -> None:
         """Snapshots, validation and the curve, each at fixed update numbers; what is shown, by the clock."""
@@ -245,7 +276,7 @@ class Trainer:
         last = update == training.updates
         if display is not None:
             display.bar.update()
-        if self.rank == 0 and update % training.snapshot_every == 0:
+        if self.rank == 0 and self._is_snapshot(update):
             self._check_finite()
             write_snapshot(self.folder, update, self.model, training.keep_snapshots)
         validate = update % training.validate_every == 0 or last
@@ -289,7 +320,7 @@ class Trainer:
     def _checkpoint(self) -> None:
         if self.rank == 0 and self.saved != self.progress["update"]:
             self._check_finite()
-            write_checkpoint(self.folder, self.model, self.optimizer, self.progress)
+            write_checkpoint(self.folder, self.model, self.optimizer, self.progress, self.made_from)
             self.saved = self.progress["update"]
 
 

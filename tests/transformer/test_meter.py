@@ -80,9 +80,9 @@ def test_waiting_for_data_is_seen(trainer: Trainer, monkeypatch: pytest.MonkeyPa
     parts = trainer._parts
     monkeypatch.setattr(trainer, "_parts", lambda indices: time.sleep(0.1) or parts(indices))
     progress = trainer.run()
-    assert progress["data_seconds"] >= 0.9
-    assert 0.5 < progress["data_wait_share"] <= 1.0
-    assert progress["seconds"] >= progress["data_seconds"]
+    assert progress["data_seconds"] >= 0.1  # the first batch, at least, is waited for
+    assert progress["data_wait_share"] == pytest.approx(progress["data_seconds"] / progress["seconds"])
+    assert progress["seconds"] > progress["data_seconds"]
 
 
 def test_totals_go_on_after_a_resume(make_trainer: Make) -> None:
