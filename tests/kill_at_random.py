@@ -34,7 +34,8 @@ UPDATES = 120
 LONGEST_LIFE = 1.0  # seconds, of which a start takes a tenth to a third
 SETTINGS = TrainingSettings(
     updates=UPDATES, tokens_per_update=60, tokens_per_device=40, warmup=100, learning_rate_factor=1.0, beta2=0.98,
-    label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3, validate_every=50, seed=1,
+    label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3, validate_every=50,
+    seed=1,
 )  # fmt: skip
 TIMES = ("seconds", "validation_seconds", "date", "curve")  # a curve's points are means since the last start
 # A Python that starts with torch takes seconds. Here each training is forked from this process, which has loaded it
