@@ -1,11 +1,16 @@
 """Train one experiment; continues from its newest checkpoint.
 
     torchrun -m tasks.train tiny            # PET_NPROC_PER_NODE=8, PET_NNODES=2, ... for more devices and machines
-    python -m tasks.train --check tiny      # only whether it could start
+    python -m tasks.train --check tiny      # only whether it could start; unpacks the shards
 
     params.yaml  data/shards/C/  data/subwords/C/subwords.model
+      -> data/unpacked/C/                                         the shards as arrays that all ranks map
       -> runs/E/weights/snapshot-*.safetensors  training.json     the last weights, and what was done to get them
+         runs/E/progress.json                                     where it stands, every few seconds
          runs/E/state/                                            to resume; may be deleted once weights/ is there
+
+data/unpacked/C is no output to DVC: it is made again whenever it is missing or not of these shards, so there is nothing
+to keep, and hashing and caching it would take as much disk again. `--check` makes it before torchrun starts its ranks.
 
 A training whose settings or data changed starts anew; the state of the old one moves to runs/E/old-HASH. A checkpoint
 that someone else put into runs/E/state is refused if it was made from anything else.
@@ -33,11 +38,11 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from tasks.paths import RUNS, SHARDS, SUBWORDS
+from tasks.paths import RUNS, SHARDS, SUBWORDS, UNPACKED
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, sha256, whole_folder, write_json
-from transformer.shards import Pairs, read_shards
+from transformer.shards import Pairs, read_split, unpack
 from transformer.subwords import Subwords
 
 if TYPE_CHECKING:  # checking needs no torch, and is quick without it
@@ -57,7 +62,9 @@ def main() -> None:
         epilog="example: torchrun -m tasks.train tiny",
     )
     parser.add_argument("experiment", help="a key of `experiments` in params.yaml")
-    parser.add_argument("--check", action="store_true", help="only check settings and data: exit 0, or 2 and why")
+    parser.add_argument(
+        "--check", action="store_true", help="only check settings and data (and unpack the data): exit 0, or 2 and why"
+    )
     arguments = parser.parse_args()
     settings = read_experiment(arguments.experiment, *SECTIONS)
     folder = RUNS / arguments.experiment
@@ -81,14 +88,19 @@ class Inputs:
 
 
 def read_inputs(corpus: str) -> Inputs:
-    """Shards and sub-word model of a corpus; InputError if one is missing, damaged or does not fit the other."""
+    """Shards, unpacked, and sub-word model of a corpus.
+
+    InputError if one is missing, damaged or does not fit the other.
+    """
     shards = SHARDS / corpus
     manifest = read_json(shards / "manifest.json")
     subwords = Subwords(SUBWORDS / corpus / "subwords.model")
     if manifest["subwords_sha256"] != subwords.sha256:
         raise InputError(f"{shards}: written with another sub-word model; run stage shards@{corpus} again")
     hashes = {"subwords": subwords.sha256, "shards": sha256(shards / "manifest.json")}
-    train, valid = read_shards(shards / "train"), read_shards(shards / "valid")
+    unpacked = UNPACKED / corpus
+    unpack(shards, unpacked)
+    train, valid = read_split(unpacked / "train"), read_split(unpacked / "valid")
     return Inputs(train, valid, subwords.size, manifest["languages"], hashes)
 
 
@@ -224,6 +236,7 @@ def _differences(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, tup
 
 def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer: Trainer) -> None:
     """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
+    from tasks.live import tell
     from tasks.tracking import tracked
     from transformer.checkpoints import snapshots
     from transformer.model import count_parameters
@@ -248,6 +261,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
         tags = {"commit": made_by["commit"], "device": made_by["machine"]["device"]}
         run.tags({"corpus": settings.corpus, "preset": settings.preset, **tags})
         trainer.report = run.metrics
+        trainer.tell = lambda status: tell({"experiment": experiment, **status}, folder / "progress.json")
         progress = trainer.run()
         with whole_folder(folder / "weights") as temporary:
             for snapshot in snapshots(folder / "state"):
