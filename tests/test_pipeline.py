@@ -131,7 +131,7 @@ def test_the_training_said_where_it_stood(by_flow: Path) -> None:
         assert (steps, steps[-1]) == (sorted(set(steps)), 240)
     with closing(sqlite3.connect(by_flow / ".prefect/prefect.db")) as database:
         artifacts = database.execute("SELECT key, data FROM artifact WHERE type = 'progress'").fetchall()
-    assert artifacts == [("train-small", "100.0")]
+    assert [(key, float(percent)) for key, percent in artifacts] == [("train-small", 100.0)]
 
 
 def test_killed_and_resumed_training_ends_with_the_same_model_bit_for_bit(
