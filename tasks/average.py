@@ -16,7 +16,7 @@ from tasks.tracking import tracked
 from transformer.checkpoints import average, snapshots, write_tensors
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
-from transformer.settings import ModelSettings
+from transformer.settings import ModelSettings, TextSettings
 from transformer.subwords import Subwords
 from transformer.translator import Config
 
@@ -42,10 +42,12 @@ def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: 
     subwords = Subwords(SUBWORDS / settings.corpus / "subwords.model")
     if subwords.sha256 != training["hashes"]["subwords"]:
         raise InputError(f"{weights}: trained with another sub-word model; run the stage train@... again")
+    text = TextSettings(**read_json(SUBWORDS / settings.corpus / "subwords.json")["text"])
     languages = training["languages"]
     config = Config(
         source_language=languages["source"],
         target_language=languages["target"],
+        text=text,
         subwords_sha256=subwords.sha256,
         model=ModelSettings(**training["model"]),
         search=settings.search,
@@ -75,7 +77,7 @@ A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on t
   {training["seconds"]:.0f} s on {training["made_by"][-1]["machine"]["device"]}
 - **Perplexity** on the valid split: {training["curve"][-1]["valid_perplexity"]:.2f} after the last update
 - **Weights**: mean of the updates {", ".join(map(str, averaged))}
-- **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty}
+- **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty} ({settings.search.penalty})
 - **From**: commit {training["made_by"][-1]["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}
 
 Its scores are in `reports/scores/{name}.json`. It knows the kind of text it was trained on and little else.

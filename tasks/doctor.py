@@ -58,7 +58,7 @@ def _machine(settings: Any, vocabulary: int) -> list[tuple[bool, str]]:
     try:
         trial = measure(settings, vocabulary)
     except torch.OutOfMemoryError:
-        need = f"memory: too little on {device} for {training.tokens_per_device:,} tokens at once"
+        need = f"memory: too little on {device} for {training.tokens_per_device} tokens at once"
         return [(False, f"{need}; lower training.tokens_per_device")]
     disk, needed = shutil.disk_usage(".").free, disk_needed(trial["parameters"], training.keep_snapshots)
     memory = _memory(gpu)
@@ -94,17 +94,16 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
     from transformer.model import count_parameters
     from transformer.trainer import Trainer
 
-    tokens = settings.training.tokens_per_device
-    if not torch.cuda.is_available():
-        tokens = min(tokens, TOKENS_ON_A_CPU)
-    trial = settings.training.model_copy(update={"tokens_per_update": tokens, "updates": TRIAL_UPDATES})
+    tokens = settings.training.tokens_per_update
     sentences = max(1, tokens // (WORDS + 1))
     ids = np.random.default_rng(0).integers(4, vocabulary, sentences * WORDS, dtype=np.int32)
     offsets = np.arange(sentences + 1, dtype=np.int64) * WORDS
     pairs = Pairs(ids, offsets, ids, offsets)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = Trainer(settings.model, trial, vocabulary, pairs, pairs, Path(folder))
-        share = np.arange(sentences, dtype=np.int64)
+        trainer = Trainer(settings.model, settings.training, vocabulary, pairs, pairs, Path(folder))
+        at_once = trainer.tokens_per_device if torch.cuda.is_available() else TOKENS_ON_A_CPU
+        sentences = min(sentences, max(1, at_once // (WORDS + 1)))
+        share = np.arange(sentences, dtype=np.int32)
         trainer.step(1, share)  # the first one also allocates
         started = time.monotonic()
         for update in range(TRIAL_UPDATES):

@@ -15,7 +15,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from transformer.errors import InputError, did_you_mean
-from transformer.settings import ModelSettings, SearchSettings, Settings, TrainingSettings
+from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
 
 PARAMS = Path("params.yaml")
 
@@ -105,6 +105,7 @@ class Corpus(Settings):
     test_set: str = Field(description="the name under which scores on its test split stand in the tables")
     origin: Annotated[WheelsOrigin | FilesOrigin | Wmt14Origin, Field(discriminator="kind")]
     cleaning: Cleaning
+    text: TextSettings
     subwords: SubwordSettings
     shards: ShardSettings
 
@@ -119,7 +120,7 @@ class Experiment(Settings):
     """An entry of `experiments`."""
 
     corpus: str
-    preset: str = Field(description="whose settings these are: paper, or what departs from it; the tables print it")
+    preset: str = Field(description="whose settings these are: a key of `presets`; the tables print it")
     model: ModelSettings
     training: TrainingSettings
     averaging: Averaging
@@ -133,6 +134,13 @@ class Experiment(Settings):
         return self
 
 
+class Preset(Settings):
+    """An entry of `presets`: values that every experiment which names it must have."""
+
+    model: dict[str, Any]
+    training: dict[str, Any]
+
+
 NAME = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -140,13 +148,21 @@ class Params(Settings):
     """The whole of params.yaml."""
 
     corpora: dict[NAME, Corpus]
+    presets: dict[NAME, Preset]
     experiments: dict[NAME, Experiment]
 
 
-class _EachKeyOnce(yaml.SafeLoader):
-    """YAML in which no mapping has a key twice: the first of them would be lost in silence."""
+class _Unambiguous(yaml.SafeLoader):
+    """YAML in which no mapping has a key twice (the first would be lost in silence) or merges several others at once.
+
+    Of several, this parser lets another one win than DVC's does.
+    """
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        for key, value in node.value:
+            if key.tag == "tag:yaml.org,2002:merge" and isinstance(value, yaml.SequenceNode):
+                line = key.start_mark.line + 1
+                raise InputError(f"params.yaml, line {line}: `<<` takes one section, not a list; write the others out")
         written = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
         values = [key.value for key in written]
         for key in written:
@@ -159,7 +175,7 @@ class _EachKeyOnce(yaml.SafeLoader):
 def read_params(path: Path = PARAMS) -> Params:
     """Read and check params.yaml; InputError names the first wrong key and the nearest right one."""
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), _EachKeyOnce)
+        raw = yaml.load(path.read_text(encoding="utf-8"), _Unambiguous)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run this from the project's folder") from None
     except UnicodeDecodeError as error:
@@ -177,7 +193,30 @@ def read_params(path: Path = PARAMS) -> Params:
                 f"{path}: experiments.{name}.corpus: no corpus {experiment.corpus!r}; "
                 f"{did_you_mean(experiment.corpus, params.corpora)}"
             )
+        if experiment.preset not in params.presets:
+            raise InputError(
+                f"{path}: experiments.{name}.preset: no preset {experiment.preset!r}; "
+                f"{did_you_mean(experiment.preset, params.presets)}"
+            )
+        _check_preset(f"{path}: experiments.{name}", experiment, params.presets[experiment.preset])
     return params
+
+
+def _check_preset(where: str, experiment: Experiment, preset: Preset) -> None:
+    """What the name of a preset promises must be so."""
+    for section, promised in preset.model_dump().items():
+        actual = getattr(experiment, section).model_dump()
+        for key, value in promised.items():
+            if key not in actual:
+                raise InputError(
+                    f"{where}.preset: {experiment.preset} has {section}.{key}, which is not a setting; "
+                    f"{did_you_mean(key, actual)}"
+                )
+            if actual[key] != value:
+                raise InputError(
+                    f"{where}.{section}.{key} is {actual[key]}, but its preset {experiment.preset} has {value}; "
+                    "change one, or name another preset"
+                )
 
 
 def key_argument(kind: str) -> str:

@@ -3,7 +3,7 @@
     python -m tasks.shards C
 
 in:   data/corpora/C/       train.SRC, train.TGT, valid.SRC, valid.TGT, corpus.json
-      data/subwords/C/      subwords.model
+      data/subwords/C/      subwords.model, subwords.json
 out:  data/shards/C/        manifest.json                          rows, sizes, hashes, what was dropped and why
                             train/bucket=016/part-00000.parquet    pairs whose longer side has 13 to 16 ids
                             valid/...
@@ -27,7 +27,9 @@ from tasks.settings import ShardSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, sha256, whole_folder, write_json
 from transformer.progress import bar
+from transformer.settings import TextSettings
 from transformer.subwords import UNK, Subwords
+from transformer.text import Preparation
 
 SCHEMA = pa.schema([("source", pa.list_(pa.int32())), ("target", pa.list_(pa.int32())), ("line", pa.int64())])
 ROW_GROUP = 10_000  # rows held in memory for each bucket; far from the 2 GiB that 32-bit offsets reach
@@ -43,11 +45,13 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
     """
     description = read_json(corpus / "corpus.json")
     model = Subwords(subwords / "subwords.model")
+    text = TextSettings(**read_json(subwords / "subwords.json")["text"])
+    preparations = [Preparation(text, description["languages"][side]) for side in ("source", "target")]
     with whole_folder(out) as folder:
         splits = {}
         for split in ("train", "valid"):
             paths = [corpus / f"{split}.{description['languages'][side]}" for side in ("source", "target")]
-            rows = _encode(paths, description["pairs"][split], model)
+            rows = _encode(paths, description["pairs"][split], preparations, model)
             splits[split] = _write_split(folder, split, rows, settings)
             if not splits[split]["pairs"]:
                 dropped = ", ".join(f"{count} {reason}" for reason, count in splits[split]["dropped"].items())
@@ -58,7 +62,7 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
         write_json(folder / "manifest.json", {**known, "splits": splits})
 
 
-def _encode(paths: list[Path], pairs: int, model: Subwords) -> Iterator[Row]:
+def _encode(paths: list[Path], pairs: int, preparations: list[Preparation], model: Subwords) -> Iterator[Row]:
     """Every pair as ids, with its line number."""
     with (
         paths[0].open(encoding="utf-8", newline="\n") as source,
@@ -68,7 +72,11 @@ def _encode(paths: list[Path], pairs: int, model: Subwords) -> Iterator[Row]:
         numbered = zip(source, target, itertools.count(1), strict=False)
         while batch := list(itertools.islice(numbered, BATCH)):
             sources, targets, lines = zip(*batch, strict=True)
-            yield from zip(model.encode(sources), model.encode(targets), lines, strict=True)
+            ids = (
+                model.encode(map(preparation.prepare, side))
+                for preparation, side in zip(preparations, (sources, targets), strict=True)
+            )
+            yield from zip(*ids, lines, strict=True)
             shown.update(len(batch))
 
 

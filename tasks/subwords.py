@@ -4,9 +4,10 @@
 
 in:   data/corpora/C/       train.SRC, train.TGT, corpus.json
 out:  data/subwords/C/      subwords.model   sentencepiece BPE
-                            subwords.json    size of the vocabulary, ids, hash, lines it was learned from
+                            subwords.json    size of the vocabulary, ids, hash, lines it was learned from, and what is
+                                             done to text before: later stages take it from here
 
-Only our own rule of transformer/text.py changes the text (sentencepiece's is `identity`): its usual one rewrites
+Only our own rules of transformer/text.py change the text (sentencepiece's is `identity`): its usual one rewrites
 fractions, ellipses and trade marks to forms from which there is no way back.
 """
 
@@ -28,20 +29,25 @@ from tasks.settings import SubwordSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
 from transformer.progress import track
+from transformer.settings import TextSettings
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
-from transformer.text import normalise
+from transformer.text import Preparation
 
 
-def learn_subwords(corpus: Path, settings: SubwordSettings, out: Path) -> None:
-    """Learn from the train split of `corpus` and write the folder `out`; the same input gives the same bytes.
+def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, out: Path) -> None:
+    """Learn from the train split of `corpus`, prepared, and write the folder `out`.
 
-    InputError if the text does not yield so large a vocabulary, or if its characters alone do not fit in it.
+    The same input gives the same bytes. InputError if the text does not yield so large a vocabulary, or if its
+    characters alone do not fit in it.
     """
     description = read_json(corpus / "corpus.json")
     languages = description["languages"]
     lines = 2 * description["pairs"]["train"]
     used = min(lines, settings.sample)
-    sample = _sample([corpus / f"train.{languages[side]}" for side in ("source", "target")], lines, used, settings.seed)
+    codes = languages["source"], languages["target"]
+    chosen = _choose([corpus / f"train.{code}" for code in codes], lines, used, settings.seed)
+    preparations = [Preparation(text, code) for code in codes]
+    sample = (preparations[side].prepare(line) for side, line in chosen)
     with _signs_of_life(f"learning {settings.vocabulary} sub-words from {used:,} lines"):
         model = _train(track(sample, "reading for sub-words", "lines", used), settings.vocabulary)
     with whole_folder(out) as folder:
@@ -51,11 +57,12 @@ def learn_subwords(corpus: Path, settings: SubwordSettings, out: Path) -> None:
         ids = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS}
         facts = {"vocabulary": learned.size, "sha256": learned.sha256, "ids": ids, "kind": "bpe"}
         facts |= {"normalisation": "identity, after transformer/text.py", "lines": lines, "lines_used": used}
+        facts |= {"text": text.model_dump()}
         write_json(folder / "subwords.json", facts)
 
 
-def _sample(paths: list[Path], lines: int, used: int, seed: int) -> Iterator[str]:
-    """So many of all lines, drawn over both sides, in the order of the files.
+def _choose(paths: list[Path], lines: int, used: int, seed: int) -> Iterator[tuple[int, str]]:
+    """So many of all lines with their side (0 or 1), drawn over both sides, in the order of the files.
 
     The trainer's own sampling takes the head of the input, which is one language.
     """
@@ -65,7 +72,8 @@ def _sample(paths: list[Path], lines: int, used: int, seed: int) -> Iterator[str
         paths[0].open(encoding="utf-8", newline="\n") as source,
         paths[1].open(encoding="utf-8", newline="\n") as target,
     ):
-        yield from map(normalise, itertools.compress(itertools.chain(source, target), chosen))
+        sides = itertools.chain(((0, line) for line in source), ((1, line) for line in target))
+        yield from itertools.compress(sides, chosen)
 
 
 @contextmanager
@@ -123,7 +131,8 @@ def _explain(message: str, vocabulary: int) -> Exception:
 def main() -> None:
     """Learn the sub-words of the corpus named on the command line."""
     name = key_argument("corpus")
-    learn_subwords(CORPORA / name, read_corpus(name, "subwords").subwords, SUBWORDS / name)
+    settings = read_corpus(name, "text", "subwords")
+    learn_subwords(CORPORA / name, settings.text, settings.subwords, SUBWORDS / name)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ python -m tasks.translate tiny
 
 data/corpora/C/{valid,test}.SOURCE  models/E/
   -> outputs/E/valid.TARGET  test.TARGET    line i translates line i
+     outputs/E/valid.tokens.TARGET  ...     the same as tokens, if the model was trained on such
      outputs/E/translation.json             counts, seconds, and what training.json of the model says
 """
 
@@ -38,20 +39,23 @@ def main() -> None:
 def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Write the outputs folder; returns the counts and times that stand in translation.json."""
     translator = Translator.load(model)
-    source, target = translator.config.source_language, translator.config.target_language
-    facts: dict[str, Any] = {"search": translator.config.search.model_dump(), "splits": {}}
+    config = translator.config
+    source, target = config.source_language, config.target_language
+    facts: dict[str, Any] = {"search": config.search.model_dump(), "text": config.text.model_dump(), "splits": {}}
     started, sentences = time.monotonic(), 0
     with whole_folder(folder) as temporary:
         for split in ("valid", "test"):
             lines = read_lines(corpus / f"{split}.{source}")
             found = translator.search(lines, show=True)
-            outputs = translator.subwords.decode([hypothesis.ids for hypothesis in found])
-            write_lines(temporary / f"{split}.{target}", outputs)
+            prepared = translator.decode(found)
+            write_lines(temporary / f"{split}.{target}", translator.restore(prepared))
+            if config.text.tokenise != "none":
+                write_lines(temporary / f"{split}.tokens.{target}", prepared)
             sentences += len(lines)
             facts["splits"][split] = {
                 "sentences": len(lines),
                 "cut_at_the_length_limit": sum(hypothesis.cut for hypothesis in found),
-                "unknown_in_source": sum(ids.count(UNK) for ids in translator.subwords.encode(lines)),
+                "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
                 "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
             }
         facts["seconds"] = time.monotonic() - started

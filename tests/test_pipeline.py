@@ -11,13 +11,22 @@ from pathlib import Path
 import pytest
 from mlflow.tracking import MlflowClient
 
-from tests.workspace import corpus_settings, environment, experiment_settings, make_workspace, run, write_corpus
+from tests.workspace import (
+    PRESETS,
+    corpus_settings,
+    environment,
+    experiment_settings,
+    make_workspace,
+    run,
+    write_corpus,
+)
 
 
 def made_up(folder: Path) -> Path:
     write_corpus(folder / "text")
     params = {
         "corpora": {"made-up": corpus_settings(folder / "text")},
+        "presets": PRESETS,
         "experiments": {"small": experiment_settings("made-up"), "unrun": experiment_settings("made-up")},
     }
     return make_workspace(folder / "project", params)

@@ -11,10 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from transformer.dropout import Dropout
+from transformer.errors import InputError
 from transformer.settings import ModelSettings
 
 # The paper gives no epsilon for its layer normalisation; 1e-6 is that of the first released code.
 LAYER_NORM_EPSILON = 1e-6
+# Nor the size of its table of learned positions (Table 3, row E). Longer sentences are an error with such a table.
+LEARNED_POSITIONS = 1024
 
 
 def sinusoids(length: int, d_model: int) -> Tensor:
@@ -28,6 +32,17 @@ def sinusoids(length: int, d_model: int) -> Tensor:
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1).float()
 
 
+def concatenated_sinusoids(length: int, d_model: int) -> Tensor:
+    """Positions as in the released code (tensor2tensor): sines in the first half of the dimensions, cosines behind.
+
+    Its wavelengths run from 2 pi to 10000 * 2 pi with both ends included: exponent i / (d_model / 2 - 1).
+    """
+    position = torch.arange(length, dtype=torch.float64).unsqueeze(1)
+    frequency = torch.logspace(0, -4, d_model // 2, dtype=torch.float64)
+    angle = position * frequency
+    return torch.cat([angle.sin(), angle.cos()], dim=-1).float()
+
+
 class Attention(nn.Module):
     """Multi-head attention (section 3.2.2): Concat(head_1 .. head_h) W^O, without biases.
 
@@ -37,6 +52,7 @@ class Attention(nn.Module):
     def __init__(self, settings: ModelSettings) -> None:
         super().__init__()
         self.heads = settings.heads
+        self.dropout = settings.attention_dropout
         self.sizes = [settings.heads * settings.d_k, settings.heads * settings.d_k, settings.heads * settings.d_v]
         self.projections = nn.Parameter(torch.empty(sum(self.sizes), settings.d_model))
         self.output = nn.Linear(settings.heads * settings.d_v, settings.d_model, bias=False)
@@ -69,7 +85,8 @@ class Attention(nn.Module):
 
         `mask` is boolean and broadcasts to [B, H, T, S]: True where a query may look. Each row has a True.
         """
-        y_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, attn_mask=mask, is_causal=causal)
+        dropout = self.dropout if self.training else 0.0
+        y_BHTK = F.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSK, mask, dropout, causal)
         return self.output(y_BHTK.transpose(1, 2).flatten(2))  # type: ignore[no-any-return]
 
 
@@ -80,26 +97,36 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(settings.d_model, settings.d_ff)
         self.outer = nn.Linear(settings.d_ff, settings.d_model)
+        self.dropout = Dropout(settings.activation_dropout)
         for linear in (self.inner, self.outer):
             nn.init.xavier_uniform_(linear.weight)
             nn.init.zeros_(linear.bias)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         """[B, T, D] to [B, T, D]."""
-        return self.outer(F.relu(self.inner(x_BTD)))  # type: ignore[no-any-return]
+        return self.outer(self.dropout(F.relu(self.inner(x_BTD))))  # type: ignore[no-any-return]
 
 
 class Residual(nn.Module):
-    """LayerNorm(x + Dropout(Sublayer(x))): post-LN, sections 3.1 and 5.4."""
+    """What stands around each sub-layer (sections 3.1 and 5.4): LayerNorm(x + Dropout(Sublayer(x))), "post".
+
+    As "pre", which later code made its default, x + Dropout(Sublayer(LayerNorm(x))).
+    """
 
     def __init__(self, settings: ModelSettings) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(settings.d_model, eps=LAYER_NORM_EPSILON)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
+        self.post = settings.normalisation == "post"
 
-    def forward(self, x_BTD: Tensor, sublayer_BTD: Tensor) -> Tensor:
-        """Both [B, T, D]."""
-        return self.norm(x_BTD + self.dropout(sublayer_BTD))  # type: ignore[no-any-return]
+    def into(self, x_BTD: Tensor) -> Tensor:
+        """What the sub-layer reads, [B, T, D]."""
+        return x_BTD if self.post else self.norm(x_BTD)
+
+    def out(self, x_BTD: Tensor, sublayer_BTD: Tensor) -> Tensor:
+        """`x` and the sub-layer's output joined, [B, T, D]."""
+        y_BTD = self.dropout.add(x_BTD, sublayer_BTD)
+        return self.norm(y_BTD) if self.post else y_BTD
 
 
 class EncoderLayer(nn.Module):
@@ -114,8 +141,9 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x_BSD: Tensor, mask: Tensor | None) -> Tensor:
         """[B, S, D] to [B, S, D]; `mask` as in `Attention.attend`."""
-        x_BSD = self.attention_residual(x_BSD, self.attention.attend(*self.attention.project(x_BSD), mask))
-        return self.feed_forward_residual(x_BSD, self.feed_forward(x_BSD))  # type: ignore[no-any-return]
+        attended = self.attention.attend(*self.attention.project(self.attention_residual.into(x_BSD)), mask)
+        x_BSD = self.attention_residual.out(x_BSD, attended)
+        return self.feed_forward_residual.out(x_BSD, self.feed_forward(self.feed_forward_residual.into(x_BSD)))
 
 
 class DecoderLayer(nn.Module):
@@ -135,21 +163,21 @@ class DecoderLayer(nn.Module):
 
         `mask` is that of the source, as in `Attention.attend`; no position sees a later one.
         """
-        attended = self.attention.attend(*self.attention.project(y_BTD), causal=True)
+        attended = self.attention.attend(*self.attention.project(self.attention_residual.into(y_BTD)), causal=True)
         return self._rest(y_BTD, attended, self.cross_attention.project_memory(memory_BSD), mask)
 
     def step(self, y_B1D: Tensor, cache: "LayerCache", mask: Tensor | None) -> Tensor:
         """One new position, for search: [B, 1, D] to [B, 1, D]; its key and value are appended to the cache."""
-        q, k, v = self.attention.project(y_B1D)
+        q, k, v = self.attention.project(self.attention_residual.into(y_B1D))
         cache.append(k, v)
         attended = self.attention.attend(q, cache.keys, cache.values)
         return self._rest(y_B1D, attended, (cache.memory_keys, cache.memory_values), mask)
 
     def _rest(self, y: Tensor, attended: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
-        y = self.attention_residual(y, attended)
-        query = self.cross_attention.project_query(y)
-        y = self.cross_attention_residual(y, self.cross_attention.attend(query, *memory, mask))
-        return self.feed_forward_residual(y, self.feed_forward(y))  # type: ignore[no-any-return]
+        y = self.attention_residual.out(y, attended)
+        query = self.cross_attention.project_query(self.cross_attention_residual.into(y))
+        y = self.cross_attention_residual.out(y, self.cross_attention.attend(query, *memory, mask))
+        return self.feed_forward_residual.out(y, self.feed_forward(self.feed_forward_residual.into(y)))
 
 
 @dataclass
@@ -194,16 +222,32 @@ class Transformer(nn.Module):
         self.settings = settings
         self.embedding = nn.Parameter(torch.empty(vocabulary, settings.d_model))
         nn.init.normal_(self.embedding, std=settings.d_model**-0.5)
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.layers))
-        self.register_buffer("positions", sinusoids(256, settings.d_model), persistent=False)
+        # Only "pre" leaves the sum of all sub-layers without a normalisation.
+        pre = settings.normalisation == "pre"
+        self.norms = nn.ModuleList(nn.LayerNorm(settings.d_model, eps=LAYER_NORM_EPSILON) for _ in range(2 * pre))
+        if settings.positions == "learned":
+            self.positions = nn.Parameter(torch.empty(LEARNED_POSITIONS, settings.d_model))
+            nn.init.normal_(self.positions, std=settings.d_model**-0.5)
+        else:
+            self.register_buffer("positions", self._table(256), persistent=False)
+
+    def _table(self, length: int) -> Tensor:
+        table = sinusoids if self.settings.positions == "sinusoidal" else concatenated_sinusoids
+        return table(length, self.settings.d_model).to(self.embedding.device)
 
     def _embed(self, ids_BT: Tensor, first: int = 0) -> Tensor:
-        """Embeddings times sqrt(d_model) plus positions, counted from `first` (sections 3.4 and 3.5): [B, T, D]."""
+        """Embeddings times sqrt(d_model) plus positions, counted from `first` (sections 3.4 and 3.5): [B, T, D].
+
+        InputError for a sentence longer than a learned table of positions.
+        """
         end = first + ids_BT.size(1)
         if end > self.positions.size(0):
-            self.positions = sinusoids(2 * end, self.settings.d_model).to(self.embedding.device)
+            if self.settings.positions == "learned":
+                raise InputError(f"a sentence of {end} sub-words: the model has {LEARNED_POSITIONS} learned positions")
+            self.positions = self._table(2 * end)
         x_BTD = F.embedding(ids_BT, self.embedding) * math.sqrt(self.settings.d_model)
         return self.dropout(x_BTD + self.positions[first:end])  # type: ignore[no-any-return]
 
@@ -215,7 +259,10 @@ class Transformer(nn.Module):
         x_BSD = self._embed(source_BS)
         for layer in self.encoder:
             x_BSD = layer(x_BSD, mask)
-        return x_BSD
+        return self._finish(x_BSD, 0)
+
+    def _finish(self, x_BTD: Tensor, stack: int) -> Tensor:
+        return self.norms[stack](x_BTD) if len(self.norms) else x_BTD
 
     def forward(self, source_BS: Tensor, target_BT: Tensor, mask: Tensor | None) -> Tensor:
         """The decoder's output [B, T, D] for shifted target ids; `logits` turns it into scores of the next sub-word.
@@ -226,7 +273,7 @@ class Transformer(nn.Module):
         y_BTD = self._embed(target_BT)
         for layer in self.decoder:
             y_BTD = layer(y_BTD, memory_BSD, mask)
-        return y_BTD
+        return self._finish(y_BTD, 1)
 
     def logits(self, y_BTD: Tensor) -> Tensor:
         """Scores of each sub-word, before the softmax: [B, T, V]."""
@@ -245,7 +292,7 @@ class Transformer(nn.Module):
         y_B1D = self._embed(ids_B.unsqueeze(1), position)
         for layer, cache in zip(self.decoder, caches, strict=True):
             y_B1D = layer.step(y_B1D, cache, mask)  # type: ignore[operator]
-        return self.logits(y_B1D.squeeze(1))
+        return self.logits(self._finish(y_B1D, 1).squeeze(1))
 
 
 def padding_mask(lengths_B: Tensor, longest: int) -> Tensor:

@@ -13,12 +13,14 @@ from transformer.settings import SearchSettings
 from transformer.subwords import BOS, EOS, PAD
 
 
-def length_penalty(length: int, alpha: float) -> float:
-    """((5 + |Y|) / 6) ** alpha, by which a sum of log-probabilities is divided; |Y| counts the end symbol.
+def length_penalty(length: int, settings: SearchSettings) -> float:
+    """By what a sum of log-probabilities is divided; `length` is |Y|, the end symbol counted.
 
-    Wu et al. 2016, equation 14, to which section 6.1 refers. alpha 0 leaves plain sums.
+    ((5 + |Y|) / 6) ** alpha is that of Wu et al. 2016 (equation 14), to which section 6.1 refers; |Y| ** alpha is what
+    other toolkits mean by the name, with alpha 1 the mean log-probability of a token. Both grow with the length.
     """
-    return float(((5 + length) / 6) ** alpha)
+    base = (5 + length) / 6 if settings.penalty == "paper" else length
+    return float(base**settings.length_penalty)
 
 
 @dataclass
@@ -50,7 +52,7 @@ def beam_search(model: Transformer, sources: list[list[int]], settings: SearchSe
     Args:
         model: in evaluation mode.
         sources: ids of each sentence; all are searched as one batch, so give sentences of like length.
-        settings: beam, length penalty and extra length.
+        settings: beam, form and exponent of the length penalty, extra length.
     """
     device = model.embedding.device
     lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
@@ -74,7 +76,7 @@ def beam_search(model: Transformer, sources: list[list[int]], settings: SearchSe
 def _search(
     model: Transformer, settings: SearchSettings, sentences: list[_Sentence], caches: list[LayerCache], mask: Tensor
 ) -> list[_Sentence]:
-    beam, alpha, device = settings.beam, settings.length_penalty, mask.device
+    beam, device = settings.beam, mask.device
     done: list[_Sentence] = []
     # All beams of a sentence begin alike: only the first may be extended at the first step.
     scores_BW = torch.full((len(sentences), beam), float("-inf"), device=device)
@@ -92,14 +94,14 @@ def _search(
         top_scores, top = totals.topk(min(2 * beam, totals.size(1)), dim=1)
         from_beam, ids = top // vocabulary, top % vocabulary
         ends = ids == EOS
-        _keep_finished(sentences, top_scores, from_beam, ends, history, beam, alpha)
+        _keep_finished(sentences, top_scores, from_beam, ends, history, settings)
         # Unfinished candidates keep their order; the first `beam` of them go on.
         alive_scores, choice = top_scores.masked_fill(ends, float("-inf")).topk(beam, dim=1)
         scores_BW = alive_scores
         base = torch.arange(len(sentences), device=device).unsqueeze(1) * beam
         parents = (base + from_beam.gather(1, choice)).flatten()
         history = torch.cat([history.index_select(0, parents), ids.gather(1, choice).view(-1, 1)], dim=1)
-        stay = _still_open(sentences, scores_BW, history, beam, alpha, done)
+        stay = _still_open(sentences, scores_BW, history, settings, done)
         if len(stay) < len(sentences):
             kept = torch.tensor(stay, dtype=torch.long, device=device)
             sentences, scores_BW = [sentences[i] for i in stay], scores_BW[kept]
@@ -118,31 +120,30 @@ def _keep_finished(
     from_beam: Tensor,
     ends: Tensor,
     history: Tensor,
-    beam: int,
-    alpha: float,
+    settings: SearchSettings,
 ) -> None:
     """Candidates that end here become a sentence's best output if their penalised score is higher."""
-    penalty = length_penalty(history.size(1), alpha)  # history begins with BOS: its size is |Y| with the end symbol
+    penalty = length_penalty(history.size(1), settings)  # history begins with BOS: its size is |Y| with the end symbol
     for row, candidate in ends.nonzero().tolist():
         score = float(scores[row, candidate]) / penalty
         if score > sentences[row].best.score:
-            output = history[row * beam + int(from_beam[row, candidate]), 1:].tolist()
+            output = history[row * settings.beam + int(from_beam[row, candidate]), 1:].tolist()
             sentences[row].best = Hypothesis(output, score)
 
 
 def _still_open(
-    sentences: list[_Sentence], scores_BW: Tensor, history: Tensor, beam: int, alpha: float, done: list[_Sentence]
+    sentences: list[_Sentence], scores_BW: Tensor, history: Tensor, settings: SearchSettings, done: list[_Sentence]
 ) -> list[int]:
     """Rows of the sentences that go on; the others are added to `done`."""
     stay = []
     length = history.size(1) - 1
     for row, (sentence, score) in enumerate(zip(sentences, scores_BW[:, 0].tolist(), strict=True)):
-        if score / length_penalty(sentence.limit + 1, alpha) <= sentence.best.score:
+        if score / length_penalty(sentence.limit + 1, settings) <= sentence.best.score:
             done.append(sentence)
         elif length > sentence.limit:  # only the end symbol could have followed the last token allowed
             if sentence.best.score == float("-inf"):
-                ids = history[row * beam, 1 : sentence.limit + 1].tolist()
-                sentence.best = Hypothesis(ids, score / length_penalty(length, alpha), cut=True)
+                ids = history[row * settings.beam, 1 : sentence.limit + 1].tolist()
+                sentence.best = Hypothesis(ids, score / length_penalty(length, settings), cut=True)
             done.append(sentence)
         else:
             stay.append(row)

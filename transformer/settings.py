@@ -3,7 +3,7 @@
 A wrong type or an unknown key is an error; `tasks.settings` turns it into one line that names the key.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -12,6 +12,13 @@ class Settings(BaseModel):
     """A section of params.yaml: immutable, no unknown keys, no silent conversions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class TextSettings(Settings):
+    """What is done to text before sub-words, on both sides alike; it belongs to a model as its sub-words do."""
+
+    lowercase: bool = Field(description="what is lower-cased stays so: nothing restores case in an output")
+    tokenise: Literal["none", "moses"] = Field(description="moses: sacremoses, hyphens not split, nothing escaped")
 
 
 class ModelSettings(Settings):
@@ -23,7 +30,15 @@ class ModelSettings(Settings):
     heads: int = Field(ge=1)
     d_k: int = Field(ge=1)
     d_v: int = Field(ge=1)
-    dropout: float = Field(ge=0, lt=1, description="P_drop, section 5.4")
+    dropout: float = Field(ge=0, lt=1, description="P_drop, section 5.4: of sub-layer outputs and embeddings")
+    attention_dropout: float = Field(ge=0, lt=1, description="of attention weights; none in the paper's translation")
+    activation_dropout: float = Field(ge=0, lt=1, description="behind the ReLU; none in the paper")
+    normalisation: Literal["post", "pre"] = Field(
+        description="post: LayerNorm(x + Sublayer(x)), section 3.1; pre: x + Sublayer(LayerNorm(x))"
+    )
+    positions: Literal["sinusoidal", "concatenated", "learned"] = Field(
+        description="section 3.5; concatenated: all sines before all cosines, as in the released code"
+    )
 
 
 class TrainingSettings(Settings):
@@ -33,8 +48,8 @@ class TrainingSettings(Settings):
     tokens_per_update: int = Field(
         ge=1, description="the batch of all devices: about so many source and so many target tokens, without padding"
     )
-    tokens_per_device: int = Field(
-        ge=1, description="a device takes at most so many of each at once, padding counted; accumulation follows"
+    tokens_per_device: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
+        description="a device takes at most so many of each at once, padding counted; accumulation follows"
     )
     warmup: int = Field(ge=1, description="updates over which the rate rises, section 5.3")
     learning_rate_factor: float = Field(gt=0, description="1.0 is the paper's schedule")
@@ -43,6 +58,7 @@ class TrainingSettings(Settings):
     precision: Literal["fp32", "bf16", "bf16-loss"] = Field(
         description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
     )
+    compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
     snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
     keep_snapshots: int = Field(ge=1)
     validate_every: int = Field(ge=1, description="updates")
@@ -53,5 +69,8 @@ class SearchSettings(Settings):
     """Beam search (section 6.1)."""
 
     beam: int = Field(ge=1)
-    length_penalty: float = Field(ge=0, description="alpha of ((5 + |Y|) / 6) ** alpha")
+    penalty: Literal["paper", "length"] = Field(
+        description="a score is divided by ((5 + |Y|) / 6) ** length_penalty, or by |Y| ** length_penalty"
+    )
+    length_penalty: float = Field(ge=0, description="the exponent, alpha in the paper; 0 leaves plain sums")
     extra_length: int = Field(ge=1, description="an output has at most this many tokens more than its input")

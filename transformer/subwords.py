@@ -35,7 +35,10 @@ class Subwords:
         self.sha256 = files.sha256(path)
 
     def encode(self, lines: Iterable[str]) -> list[list[int]]:
-        """The ids of each line, normalised first; without begin and end symbols; empty for a line of white space."""
+        """The ids of each line, normalised first; without begin and end symbols; empty for a line of white space.
+
+        Where a corpus asks for more than normalising, `Preparation` has done it before.
+        """
         ids: list[list[int]] = self._model.encode([normalise(line) for line in lines])
         return ids
 

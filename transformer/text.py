@@ -1,12 +1,16 @@
-"""One rule for text on its way into the sub-word model, the same in training and in translation.
+"""Text on its way into the sub-word model and out of it, by the same rules in training and in translation.
 
-The invisible characters below are dropped, then letters and their marks are composed (Unicode NFC), then every run
-of white space (no-break spaces and control characters included) is one space. Nothing else changes: no folding of
-quotes, fractions or ellipses, since a model can never write a form that it was never shown.
+`normalise` is for all text: invisible characters are dropped, then letters and their marks are composed (Unicode NFC),
+then every run of white space (no-break spaces and control characters included) is one space. Nothing else changes: no
+folding of quotes, fractions or ellipses, since a model can never write a form that it was never shown.
+
+`Preparation` is for corpora whose settings ask for lower case or tokens: what published work on small corpora does.
 """
 
 import re
 import unicodedata
+
+from transformer.settings import TextSettings
 
 # Byte-order mark, zero-width space and joiners, word joiner, soft hyphen, direction marks and isolates.
 _INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
@@ -17,3 +21,38 @@ _SPACE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\\s]+")
 def normalise(line: str) -> str:
     """The line as the sub-word model sees it; empty if nothing visible is in it."""
     return _SPACE.sub(" ", unicodedata.normalize("NFC", _INVISIBLE.sub("", line))).strip(" ")
+
+
+class Preparation:
+    """One side's text as its model wants it, and back.
+
+    Args:
+        settings: of the corpus.
+        language: code of the side; decides where the tokeniser leaves a full stop on a word (`dr.`).
+    """
+
+    def __init__(self, settings: TextSettings, language: str) -> None:
+        self._lowercase = settings.lowercase
+        self._moses = None
+        if settings.tokenise == "moses":
+            import sacremoses  # here, because it takes half a second and few models need it
+
+            self._moses = sacremoses.MosesTokenizer(language), sacremoses.MosesDetokenizer(language)
+
+    def prepare(self, line: str) -> str:
+        """Normalised, then in lower case, then tokens with single spaces between them; as far as settings ask for it.
+
+        In this order the German test2016 of Multi30k has 12,103 tokens, as published; in the other it has one less.
+        """
+        line = normalise(line)
+        if self._lowercase:
+            line = line.lower()
+        if self._moses:
+            line = self._moses[0].tokenize(line, aggressive_dash_splits=False, return_str=True, escape=False)
+        return line
+
+    def restore(self, line: str) -> str:
+        """Plain text of a prepared line: tokens joined as one writes them. Case does not come back."""
+        if not self._moses:
+            return line
+        return str(self._moses[1].detokenize(line.split(" "), unescape=False))

@@ -24,6 +24,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.batches import Batch, collate, divide, plan_epoch
+from transformer.capacity import tokens_per_device
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
 from transformer.devices import has_bf16, pick_device
@@ -33,6 +34,7 @@ from transformer.progress import bar
 from transformer.schedule import learning_rate
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
+from transformer.subwords import EOS
 
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200
@@ -83,6 +85,8 @@ class Trainer:
         self.device = pick_device()
         torch.manual_seed(training.seed)
         self.model = Transformer(settings, vocabulary).to(self.device)
+        if training.compile:
+            self.model.compile(dynamic=True)  # for all lengths at once: there is a new one in nearly every batch
         self.optimizer = torch.optim.Adam(
             self.model.parameters(), betas=(ADAM_BETA1, training.beta2), eps=ADAM_EPSILON, fused=True
         )
@@ -94,6 +98,7 @@ class Trainer:
         self.body_bf16 = bf16 and training.precision == "bf16"
         self.precision = training.precision if bf16 else "fp32"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
+        self.tokens_per_device = tokens_per_device(training, self._try, self.device)
         self.window = _Window()
         self.stop = threading.Event()
         self.saved = 0
@@ -168,7 +173,7 @@ class Trainer:
             group["lr"] = rate
         self.parallel.train()
         source_tokens, target_tokens = (int(lengths[indices].sum()) for lengths in self.train_lengths)
-        parts = divide(indices, *self.train_lengths, self.ranks, self.training.tokens_per_device)
+        parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device)
         shares = parts[self.rank :: self.ranks]
         for number, share in enumerate(shares):
             torch.manual_seed(_mix(self.training.seed, update, self.rank, number))
@@ -189,6 +194,12 @@ class Trainer:
         self.window.rate = rate
         self.progress["source_tokens"] += source_tokens
         self.progress["target_tokens"] += target_tokens
+
+    def _try(self, tokens: int) -> None:
+        """Forward and backward pass of a made-up part of so many tokens, in sentences of 32."""
+        ids = torch.full((tokens // 32, 32), EOS, device=self.device)
+        self._loss(Batch(ids, ids, ids, None, tokens), label_smoothing=0.1)[0].backward()
+        self.optimizer.zero_grad(set_to_none=True)
 
     def _gradients_stay_here(self, wanted: bool) -> AbstractContextManager[None]:
         """Ranks exchange their gradients once, after the last piece of an update."""
@@ -231,7 +242,7 @@ class Trainer:
     def validate(self) -> float:
         """Negative log-likelihood in nats per target sub-word of the valid pairs, end symbols included."""
         self.parallel.eval()
-        tokens = self.training.tokens_per_device
+        tokens = self.tokens_per_device
         plan = plan_epoch(*self.valid_lengths, tokens, seed=0, epoch=0)
         total = torch.zeros(2, dtype=torch.float64)
         parts = [part for indices in plan for part in divide(indices, *self.valid_lengths, 1, tokens)]

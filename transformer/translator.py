@@ -1,7 +1,7 @@
 """A trained model as a folder that translates on its own.
 
 models/tiny/model.safetensors   weights, fp32
-models/tiny/config.json         shape, search settings, languages, hash of the sub-word model
+models/tiny/config.json         shape, search settings, languages, what is done to text, hash of the sub-word model
 models/tiny/subwords.model      sentencepiece
 models/tiny/README.md           what it is and where it comes from
 """
@@ -17,8 +17,9 @@ from transformer.files import read_json
 from transformer.model import Transformer
 from transformer.progress import bar
 from transformer.search import Hypothesis, beam_search
-from transformer.settings import ModelSettings, SearchSettings, Settings
+from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings
 from transformer.subwords import Subwords
+from transformer.text import Preparation
 
 # Source tokens searched at once; beam 4 makes four rows of each sentence.
 TOKENS_AT_ONCE = 2048
@@ -29,6 +30,7 @@ class Config(Settings):
 
     source_language: str
     target_language: str
+    text: TextSettings
     subwords_sha256: str
     model: ModelSettings
     search: SearchSettings
@@ -45,6 +47,8 @@ class Translator:
 
     def __init__(self, config: Config, model: Transformer, subwords: Subwords) -> None:
         self.config, self.subwords = config, subwords
+        self._source = Preparation(config.text, config.source_language)
+        self._target = Preparation(config.text, config.target_language)
         self.model = model.to(pick_device()).eval()
 
     @classmethod
@@ -72,11 +76,23 @@ class Translator:
 
     def translate(self, lines: list[str]) -> list[str]:
         """The translation of each line; an empty one for a line with nothing visible in it."""
-        return self.subwords.decode([hypothesis.ids for hypothesis in self.search(lines)])
+        return self.restore(self.decode(self.search(lines)))
+
+    def encode(self, lines: list[str]) -> list[list[int]]:
+        """The ids of raw source lines."""
+        return self.subwords.encode(map(self._source.prepare, lines))
+
+    def decode(self, hypotheses: list[Hypothesis]) -> list[str]:
+        """The prepared text of each output: in lower case, as tokens, if the model was trained so."""
+        return self.subwords.decode([hypothesis.ids for hypothesis in hypotheses])
+
+    def restore(self, lines: list[str]) -> list[str]:
+        """Plain text of prepared lines."""
+        return [self._target.restore(line) for line in lines]
 
     def search(self, lines: list[str], show: bool = False) -> list[Hypothesis]:
         """The best output of each line with its score; `show` draws a progress bar."""
-        sources = self.subwords.encode(lines)
+        sources = self.encode(lines)
         found = [Hypothesis([], 0.0) for _ in lines]
         with bar(len(lines), "translate", "line", hidden=not show) as shown:
             for rows in _batches(sources):

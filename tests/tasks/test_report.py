@@ -9,11 +9,12 @@ import yaml
 
 from tasks import report
 from tasks.settings import Params
-from tests.workspace import corpus_settings, experiment_settings
+from tests.workspace import PRESETS, corpus_settings, experiment_settings
 
 PAPER = yaml.safe_load(report.PAPER.read_text())
 PARAMS = Params.model_validate({
     "corpora": {"c": corpus_settings(Path("text"))},
+    "presets": PRESETS,
     "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
 

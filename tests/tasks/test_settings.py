@@ -1,5 +1,6 @@
 """params.yaml: every mistake is one line that names the key."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,16 @@ import pytest
 import yaml
 
 from tasks.settings import read_corpus, read_experiment, read_params
-from tests.workspace import ROOT, corpus_settings, experiment_settings
+from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 from transformer.errors import InputError
 
 
 def params() -> dict[str, Any]:
-    return {"corpora": {"c": corpus_settings(Path("text"))}, "experiments": {"e": experiment_settings("c")}}
+    return {
+        "corpora": {"c": corpus_settings(Path("text"))},
+        "presets": copy.deepcopy(PRESETS),
+        "experiments": {"e": experiment_settings("c")},
+    }
 
 
 def read(tmp_path: Path, values: dict[str, Any]) -> None:
@@ -23,21 +28,35 @@ def read(tmp_path: Path, values: dict[str, Any]) -> None:
 
 def test_the_projects_own_file_is_right() -> None:
     known = read_params(ROOT / "params.yaml")
-    assert {"tiny", "multi30k", "base", "big"} <= known.experiments.keys()
+    assert {"tiny", "multi30k", "multi30k-tiny", "base", "big"} <= known.experiments.keys()
     assert {"software-ui-en-de", "software-ui-en-fr", "multi30k", "wmt14-en-de"} <= known.corpora.keys()
 
 
 def test_base_and_big_are_the_papers() -> None:
     experiments = read_params(ROOT / "params.yaml").experiments
     base, big = experiments["base"], experiments["big"]
-    assert list(base.model.model_dump().values()) == [6, 512, 2048, 8, 64, 64, 0.1]
-    assert list(big.model.model_dump().values()) == [6, 1024, 4096, 16, 64, 64, 0.3]
+    assert list(base.model.model_dump().values()) == [6, 512, 2048, 8, 64, 64, 0.1, 0.0, 0.0, "post", "sinusoidal"]
+    assert list(big.model.model_dump().values()) == [6, 1024, 4096, 16, 64, 64, 0.3, 0.0, 0.0, "post", "sinusoidal"]
+    assert base.preset == big.preset == "paper"
     for experiment, updates, averaged in ((base, 100_000, 5), (big, 300_000, 20)):
         training, search = experiment.training, experiment.search
         assert (training.updates, experiment.averaging.last) == (updates, averaged)
         assert (training.tokens_per_update, training.warmup, training.learning_rate_factor) == (25_000, 4000, 1.0)
         assert (training.beta2, training.label_smoothing) == (0.98, 0.1)
-        assert (search.beam, search.length_penalty, search.extra_length) == (4, 0.6, 50)
+        assert (search.beam, search.penalty, search.length_penalty, search.extra_length) == (4, "paper", 0.6, 50)
+
+
+def test_multi30k_tiny_is_as_published() -> None:
+    params = read_params(ROOT / "params.yaml")
+    experiment, text = params.experiments["multi30k-tiny"], params.corpora["multi30k-tiny"].text
+    assert (text.lowercase, text.tokenise) == (True, "moses")
+    model, training = experiment.model, experiment.training
+    assert list(model.model_dump().values()) == [4, 128, 256, 4, 32, 32, 0.3]
+    peak = training.learning_rate_factor / (model.d_model * training.warmup) ** 0.5
+    assert peak == pytest.approx(5e-3, rel=1e-4)
+    assert (training.tokens_per_update, training.warmup, training.label_smoothing) == (8192, 2000, 0.1)
+    search = experiment.search
+    assert (experiment.averaging.last, search.beam, search.penalty, search.length_penalty) == (10, 5, "length", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -48,6 +67,10 @@ def test_base_and_big_are_the_papers() -> None:
         (("experiments", "e", "training"), "warmup", None, "experiments.e.training.warmup"),
         (("experiments", "e", "training"), "precision", "fp8", "experiments.e.training.precision: .*'fp8'"),
         (("experiments", "e"), "corpus", "cc", "experiments.e.corpus: no corpus 'cc'; did you mean 'c'"),
+        (("experiments", "e"), "preset", "tets", "experiments.e.preset: no preset 'tets'; did you mean 'test'"),
+        (("presets", "test", "model"), "positions", "learned", "model.positions is sinusoidal, but its preset test"),
+        (("presets", "test", "training"), "warm_up", 1, "test has training.warm_up, which is not a setting"),
+        (("experiments", "e", "training"), "tokens_per_device", "all", "tokens_per_device"),
         (("experiments", "e", "averaging"), "last", 9, "experiments.e: averaging.last is 9, but the training keeps 3"),
         (("corpora", "c", "origin"), "kind", "file", "corpora.c.origin.kind: there is no kind 'file'"),
         (("corpora", "c", "origin"), "foldr", "x", "corpora.c.origin.foldr is not a setting; did you mean 'folder'"),
@@ -91,6 +114,13 @@ def test_a_key_that_stands_twice_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     path.write_text("corpora: {}\nexperiments:\n  a: {}\n  a: {}\n")
     with pytest.raises(InputError, match="line 3: 'a' stands twice"):
+        read_params(path)
+
+
+def test_a_merge_of_several_sections_is_refused_since_dvc_would_read_it_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("corpora: &a {x: 1}\npresets: &b {x: 2}\nexperiments:\n  <<: [*a, *b]\n")
+    with pytest.raises(InputError, match="line 4: `<<` takes one section"):
         read_params(path)
 
 

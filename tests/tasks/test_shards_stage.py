@@ -12,6 +12,7 @@ from tasks.shards import write_shards
 from tasks.subwords import learn_subwords
 from transformer.errors import InputError
 from transformer.files import sha256
+from transformer.settings import TextSettings
 from transformer.shards import read_shards
 from transformer.subwords import UNK, Subwords
 
@@ -44,7 +45,8 @@ def corpus(tmp_path_factory):
 @pytest.fixture(scope="module")
 def subwords(corpus, tmp_path_factory):
     folder = tmp_path_factory.mktemp("subwords") / "ours"
-    learn_subwords(corpus, SubwordSettings(vocabulary=50, sample=1000, seed=1), folder)
+    plain = TextSettings(lowercase=False, tokenise="none")
+    learn_subwords(corpus, plain, SubwordSettings(vocabulary=50, sample=1000, seed=1), folder)
     return folder
 
 
@@ -152,3 +154,15 @@ def test_shards_without_a_manifest_are_refused(shards):
     (shards / "manifest.json").unlink()
     with pytest.raises(InputError, match=r"manifest\.json: no such file"):
         read_shards(shards / "train")
+
+
+def test_lines_are_prepared_as_the_sub_words_were(tmp_path):
+    corpus = write_corpus(tmp_path / "corpus", train=[("The Red door, a TREE.", "Rot."), *TRAIN])
+    text = TextSettings(lowercase=True, tokenise="moses")
+    learn_subwords(corpus, text, SubwordSettings(vocabulary=50, sample=1000, seed=1), tmp_path / "subwords")
+    write_shards(corpus, tmp_path / "subwords", settings(), tmp_path / "ours")
+    pairs, model = read_shards(tmp_path / "ours" / "train"), Subwords(tmp_path / "subwords" / "subwords.model")
+    found = {(tuple(pairs.source(i)), tuple(pairs.target(i))) for i in range(len(pairs))}
+    source, target = map(tuple, model.encode(["the red door , a tree .", "rot ."]))
+    assert (source, target) in found
+    assert manifest(tmp_path / "ours")["unknown_share"] == 0

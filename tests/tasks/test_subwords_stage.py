@@ -7,8 +7,10 @@ from tasks.settings import SubwordSettings
 from tasks.subwords import learn_subwords
 from transformer.errors import InputError
 from transformer.files import sha256
+from transformer.settings import TextSettings
 from transformer.subwords import UNK, Subwords
 
+PLAIN = TextSettings(lowercase=False, tokenise="none")
 SYLLABLES = ["ba", "do", "ki", "lu", "me", "no", "pa", "ri", "so", "tu"]
 
 
@@ -29,7 +31,7 @@ def settings(vocabulary=60, sample=10_000, seed=1):
 
 
 def test_the_vocabulary_is_shared_and_as_large_as_asked(tmp_path):
-    learn_subwords(write_train(tmp_path / "corpus"), settings(), tmp_path / "out")
+    learn_subwords(write_train(tmp_path / "corpus"), PLAIN, settings(), tmp_path / "out")
     subwords = Subwords(tmp_path / "out" / "subwords.model")
     facts = json.loads((tmp_path / "out" / "subwords.json").read_text(encoding="utf-8"))
     assert facts["vocabulary"] == subwords.size == 60
@@ -40,7 +42,7 @@ def test_the_vocabulary_is_shared_and_as_large_as_asked(tmp_path):
 
 @pytest.mark.fault("F13")
 def test_no_list_of_pieces_stands_beside_the_model(tmp_path):
-    learn_subwords(write_train(tmp_path / "corpus"), settings(), tmp_path / "out")
+    learn_subwords(write_train(tmp_path / "corpus"), PLAIN, settings(), tmp_path / "out")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["subwords.json", "subwords.model"]
 
 
@@ -48,14 +50,14 @@ def test_no_list_of_pieces_stands_beside_the_model(tmp_path):
 def test_learning_repeats_bit_for_bit_and_follows_the_seed(tmp_path):
     corpus = write_train(tmp_path / "corpus")
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
-        learn_subwords(corpus, settings(sample=100, seed=seed), tmp_path / name)
+        learn_subwords(corpus, PLAIN, settings(sample=100, seed=seed), tmp_path / name)
     one, again, other = (sha256(tmp_path / name / "subwords.model") for name in ("one", "again", "other"))
     assert one == again != other
 
 
 @pytest.mark.fault("F14")
 def test_a_sample_holds_both_languages(tmp_path):
-    learn_subwords(write_train(tmp_path / "corpus"), settings(sample=200), tmp_path / "out")
+    learn_subwords(write_train(tmp_path / "corpus"), PLAIN, settings(sample=200), tmp_path / "out")
     assert UNK not in Subwords(tmp_path / "out" / "subwords.model").encode(["bado badö"])[0]
     assert json.loads((tmp_path / "out" / "subwords.json").read_text(encoding="utf-8"))["lines_used"] == 200
 
@@ -63,7 +65,7 @@ def test_a_sample_holds_both_languages(tmp_path):
 @pytest.mark.fault("F09")
 def test_a_very_long_line_is_learned_from(tmp_path):
     corpus = write_train(tmp_path / "corpus", extra=["xyz " * 3000])
-    learn_subwords(corpus, settings(), tmp_path / "out")
+    learn_subwords(corpus, PLAIN, settings(), tmp_path / "out")
     assert UNK not in Subwords(tmp_path / "out" / "subwords.model").encode(["xyz"])[0]
 
 
@@ -71,15 +73,25 @@ def test_a_very_long_line_is_learned_from(tmp_path):
 def test_too_large_a_vocabulary_names_the_largest_possible(tmp_path):
     corpus = write_train(tmp_path / "corpus", pairs=5)
     with pytest.raises(InputError, match=r"vocabulary is 5000, .* yields (\d+) at most") as error:
-        learn_subwords(corpus, settings(5000), tmp_path / "out")
+        learn_subwords(corpus, PLAIN, settings(5000), tmp_path / "out")
     assert not (tmp_path / "out").exists()
     largest = int(str(error.value).split(" yields ")[1].split()[0])
-    learn_subwords(corpus, settings(largest), tmp_path / "out")
+    learn_subwords(corpus, PLAIN, settings(largest), tmp_path / "out")
     with pytest.raises(InputError):
-        learn_subwords(corpus, settings(largest + 1), tmp_path / "out")
+        learn_subwords(corpus, PLAIN, settings(largest + 1), tmp_path / "out")
 
 
 @pytest.mark.fault("F11")
 def test_too_small_a_vocabulary_names_what_the_characters_take(tmp_path):
     with pytest.raises(InputError, match=r"vocabulary is 8, but the characters alone take \d+"):
-        learn_subwords(write_train(tmp_path / "corpus"), settings(8), tmp_path / "out")
+        learn_subwords(write_train(tmp_path / "corpus"), PLAIN, settings(8), tmp_path / "out")
+
+
+def test_sub_words_are_learned_from_prepared_text_and_say_how_it_was_prepared(tmp_path):
+    corpus = write_train(tmp_path / "corpus", extra=["BADO, kilu!"] * 3)
+    learn_subwords(corpus, TextSettings(lowercase=True, tokenise="moses"), settings(), tmp_path / "out")
+    ids = Subwords(tmp_path / "out" / "subwords.model").encode(["bado , kilu !", "BADO"])
+    assert UNK not in ids[0]
+    assert UNK in ids[1]
+    facts = json.loads((tmp_path / "out" / "subwords.json").read_text(encoding="utf-8"))
+    assert facts["text"] == {"lowercase": True, "tokenise": "moses"}

@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from tasks import train
 from tasks.settings import read_experiment
-from tests.workspace import ROOT, corpus_settings, environment, experiment_settings, write_corpus
+from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
 from transformer.errors import InputError
 
 PYTHONPATH = str(ROOT)
@@ -29,7 +29,11 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with shards of the made-up language."""
     folder = tmp_path_factory.mktemp("prepared")
     write_corpus(folder / "text")
-    params = {"corpora": {"c": corpus_settings(folder / "text")}, "experiments": {"e": experiment_settings("c")}}
+    params = {
+        "corpora": {"c": corpus_settings(folder / "text")},
+        "presets": PRESETS,
+        "experiments": {"e": experiment_settings("c")},
+    }
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     for stage in ("corpus", "subwords", "shards"):
         done = command(folder, f"tasks.{stage}", "c")

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.workspace import PAPER
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
 from transformer.trainer import Trainer
 
 VOCABULARY = 12
-SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1)
+SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1, **PAPER)
 
 
 def flat(sentences: list[list[int]]) -> tuple[Any, Any]:
@@ -31,8 +32,8 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
     def make(folder: str = "state", model: ModelSettings = SMALL, pairs: int = 40, **changes: Any) -> Trainer:
         values: dict[str, Any] = {
             "updates": 12, "tokens_per_update": 60, "tokens_per_device": 60, "warmup": 100, "learning_rate_factor": 1.0,
-            "beta2": 0.98, "label_smoothing": 0.1, "precision": "fp32", "snapshot_every": 3, "keep_snapshots": 2,
-            "validate_every": 100, "seed": 1,
+            "beta2": 0.98, "label_smoothing": 0.1, "precision": "fp32", "compile": False,
+            "snapshot_every": 3, "keep_snapshots": 2, "validate_every": 100, "seed": 1,
         }  # fmt: skip
         settings = TrainingSettings(**{**values, **changes})
         return Trainer(model, settings, VOCABULARY, backwards(pairs, seed=1), backwards(10, seed=2), tmp_path / folder)

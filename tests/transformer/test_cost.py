@@ -4,11 +4,12 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from tests.workspace import PAPER
 from transformer.cost import forward_flops
 from transformer.model import Transformer
 from transformer.settings import ModelSettings
 
-SHAPE = ModelSettings(layers=2, d_model=16, d_ff=24, heads=2, d_k=8, d_v=8, dropout=0.0)
+SHAPE = ModelSettings(layers=2, d_model=16, d_ff=24, heads=2, d_k=8, d_v=8, dropout=0.0, **PAPER)
 
 
 def test_count_is_torchs_own() -> None:

@@ -1,16 +1,24 @@
 """Beam search against a plain one without caches or batches, and its rules in hand-worked cases."""
 
 import math
+from typing import Literal
 
 import pytest
 import torch
 
+from tests.workspace import PAPER
 from transformer.model import Transformer
 from transformer.search import beam_search, length_penalty
 from transformer.settings import ModelSettings, SearchSettings
 from transformer.subwords import BOS, EOS, PAD
 
-SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.0)
+SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.0, **PAPER)
+
+
+def search_settings(
+    beam: int, alpha: float, extra: int, penalty: Literal["paper", "length"] = "paper"
+) -> SearchSettings:
+    return SearchSettings(beam=beam, penalty=penalty, length_penalty=alpha, extra_length=extra)
 
 
 def random_model(seed: int, vocabulary: int = 9) -> Transformer:
@@ -27,6 +35,10 @@ def plain_search(model: Transformer, source: list[int], settings: SearchSettings
     """All hypotheses recomputed from the start at each step, one sentence, no early end but that of the paper."""
     memory_input = torch.tensor([[*source, EOS]])
     limit = len(source) + settings.extra_length
+
+    def penalty(length: int) -> float:
+        return ((5 + length) / 6 if settings.penalty == "paper" else length) ** settings.length_penalty
+
     alive: list[tuple[float, list[int]]] = [(0.0, [])]
     best: tuple[list[int], float] = ([], -math.inf)
     while alive:
@@ -40,20 +52,20 @@ def plain_search(model: Transformer, source: list[int], settings: SearchSettings
         alive = []
         for score, ids in candidates[: 2 * settings.beam]:
             if ids[-1] == EOS:
-                penalised = score / ((5 + len(ids)) / 6) ** settings.length_penalty
+                penalised = score / penalty(len(ids))
                 best = max(best, (ids[:-1], penalised), key=lambda pair: pair[1])
             elif len(alive) < settings.beam and score > -math.inf:
                 alive.append((score, ids))
-        bound = alive[0][0] / ((5 + limit + 1) / 6) ** settings.length_penalty if alive else -math.inf
+        bound = alive[0][0] / penalty(limit + 1) if alive else -math.inf
         if bound <= best[1] or len(alive[0][1]) > limit:
             break
     return best
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
-def test_equals_a_plain_search_on_random_models(beam: int, alpha: float) -> None:
-    settings = SearchSettings(beam=beam, length_penalty=alpha, extra_length=4)
+@pytest.mark.parametrize(("penalty", "alpha"), [("paper", 0.0), ("paper", 0.6), ("paper", 1.0), ("length", 1.0)])
+def test_equals_a_plain_search_on_random_models(beam: int, penalty: Literal["paper", "length"], alpha: float) -> None:
+    settings = search_settings(beam, alpha, 4, penalty)
     for seed in range(12):
         model = random_model(seed)
         sources = [[4, 5, 6], [7], [8, 8, 4, 5, 6], [5, 4]]
@@ -67,7 +79,7 @@ def test_equals_a_plain_search_on_random_models(beam: int, alpha: float) -> None
 
 
 def test_a_wide_beam_is_exhaustive() -> None:
-    settings = SearchSettings(beam=200, length_penalty=0.6, extra_length=1)
+    settings = search_settings(200, 0.6, 1)
     model = random_model(3, vocabulary=6)
     source = [4, 5]
     memory = torch.tensor([[*source, EOS]])
@@ -90,10 +102,17 @@ def test_a_wide_beam_is_exhaustive() -> None:
 
 @pytest.mark.fault("F27")
 @pytest.mark.parametrize(
-    ("length", "alpha", "expected"), [(1, 0.6, 1.0), (7, 0.6, 2**0.6), (7, 1.0, 2.0), (13, 0.0, 1.0), (19, 0.5, 2.0)]
-)
-def test_length_penalty_by_hand(length: int, alpha: float, expected: float) -> None:
-    assert length_penalty(length, alpha) == pytest.approx(expected)
+    ("penalty", "length", "alpha", "expected"),
+    [
+        ("paper", 1, 0.6, 1.0), ("paper", 7, 0.6, 2**0.6), ("paper", 7, 1.0, 2.0), ("paper", 13, 0.0, 1.0),
+        ("paper", 19, 0.5, 2.0), ("length", 1, 1.0, 1.0), ("length", 7, 1.0, 7.0), ("length", 13, 0.0, 1.0),
+        ("length", 16, 0.5, 4.0),
+    ],
+)  # fmt: skip
+def test_length_penalty_by_hand(
+    penalty: Literal["paper", "length"], length: int, alpha: float, expected: float
+) -> None:
+    assert length_penalty(length, search_settings(4, alpha, 50, penalty)) == pytest.approx(expected)
 
 
 class Table(Transformer):
@@ -134,27 +153,50 @@ class Said:
 def test_the_first_finished_hypothesis_does_not_end_the_search() -> None:
     """Saying nothing has 0.45 at once; 4 5 4 5 has 0.5 in the end, and longer outputs are penalised less."""
     table = {(): {EOS: 0.45, 4: 0.55}, (4,): {5: 1.0}, (4, 5): {4: 1.0}, (4, 5, 4): {5: 1.0}, (4, 5, 4, 5): {EOS: 1.0}}
-    found = beam_search(Table(table).eval(), [[4]], SearchSettings(beam=2, length_penalty=0.6, extra_length=6))[0]
+    found = beam_search(Table(table).eval(), [[4]], search_settings(2, 0.6, 6))[0]
     assert found.ids == [4, 5, 4, 5]
     assert found.score == pytest.approx(math.log(0.55) / (10 / 6) ** 0.6, abs=1e-4)
+
+
+@pytest.mark.fault("F27")
+@pytest.mark.parametrize(
+    ("penalty", "alpha", "ids", "score"),
+    [
+        ("paper", 0.0, [5], math.log(0.4)),
+        ("paper", 1.0, [5], math.log(0.4) / (7 / 6)),
+        ("length", 1.0, [4, 4, 4], math.log(0.3) / 4),
+    ],
+)
+def test_each_form_of_the_penalty_counts_the_end_symbol(
+    penalty: Literal["paper", "length"], alpha: float, ids: list[int], score: float
+) -> None:
+    """Two tokens with the end symbol at 0.4, four at 0.3: worth -0.458 each, or in the mean of tokens -0.301.
+
+    By the paper's form the shorter has -0.916 / (7 / 6) = -0.785 and the longer -1.204 / (9 / 6) = -0.803; without the
+    end symbol they would have -0.916 and -0.903, and the longer would win.
+    """
+    table = {(): {5: 0.4, 4: 0.3, EOS: 0.3}, (4,): {4: 1.0}, (4, 4): {4: 1.0}}
+    found = beam_search(Table(table).eval(), [[4]], search_settings(3, alpha, 6, penalty))[0]
+    assert found.ids == ids
+    assert found.score == pytest.approx(score, abs=1e-4)
 
 
 @pytest.mark.fault("F28")
 def test_an_output_at_the_length_limit_is_marked() -> None:
     endless = {(4,) * n: {4: 1.0} for n in range(20)}
-    found = beam_search(Table(endless).eval(), [[5, 5]], SearchSettings(beam=2, length_penalty=0.6, extra_length=3))[0]
+    found = beam_search(Table(endless).eval(), [[5, 5]], search_settings(2, 0.6, 3))[0]
     assert found.ids == [4] * 5
     assert found.cut
 
 
 @pytest.mark.fault("F28")
 def test_a_beam_wider_than_the_vocabulary_works() -> None:
-    found = beam_search(random_model(1), [[4], [5, 6]], SearchSettings(beam=30, length_penalty=0.6, extra_length=3))
+    found = beam_search(random_model(1), [[4], [5, 6]], search_settings(30, 0.6, 3))
     assert len(found) == 2
 
 
 def test_a_sentence_alone_and_in_a_batch_gives_the_same_output() -> None:
-    model, settings = random_model(5), SearchSettings(beam=4, length_penalty=0.6, extra_length=10)
+    model, settings = random_model(5), search_settings(4, 0.6, 10)
     sources = [[4, 5, 6, 7, 8], [6], [5, 5], [8, 7, 6, 4]]
     together = beam_search(model, sources, settings)
     alone = [beam_search(model, [source], settings)[0] for source in sources]

@@ -1,8 +1,16 @@
+import os
+import subprocess
+import sys
 import unicodedata
 
 import pytest
 
-from transformer.text import normalise
+from transformer.settings import TextSettings
+from transformer.text import Preparation, normalise
+
+
+def preparation(lowercase, tokenise, language="en"):
+    return Preparation(TextSettings(lowercase=lowercase, tokenise=tokenise), language)
 
 
 @pytest.mark.fault("F04")
@@ -33,3 +41,46 @@ def test_forms_with_a_meaning_of_their_own_stay():
 @pytest.mark.fault("F02")
 def test_what_is_only_blank_becomes_empty():
     assert normalise(" \u00a0\t\u200b\ufeff ") == ""
+
+
+@pytest.mark.parametrize(
+    ("lowercase", "tokenise", "expected"),
+    [
+        (False, "none", "The well-known man (John's) paid 5,300 & left."),
+        (True, "none", "the well-known man (john's) paid 5,300 & left."),
+        (False, "moses", "The well-known man ( John 's ) paid 5,300 & left ."),
+        (True, "moses", "the well-known man ( john 's ) paid 5,300 & left ."),
+    ],
+)
+def test_text_is_prepared_as_the_settings_say(lowercase, tokenise, expected):
+    line = " The\u00a0well-known man (John's) paid 5,300 & left."
+    assert preparation(lowercase, tokenise).prepare(line) == expected
+
+
+@pytest.mark.fault("F05")
+def test_no_escapes_are_written_and_those_in_a_text_stay_text():
+    moses = preparation(True, "moses")
+    assert moses.prepare('Tom\'s "big" [red] <b> & | cat') == 'tom \'s " big " [ red ] < b > & | cat'
+    assert "&" in moses.restore(moses.prepare("A &lt; b"))
+
+
+@pytest.mark.parametrize(
+    "line", ["ein hund rennt, und ein mann (im hut) lacht.", "was? ja!", "ein rot-weißes boot.", ""]
+)
+def test_tokens_become_plain_text_again(line):
+    moses = preparation(True, "moses", "de")
+    assert moses.restore(moses.prepare(line)) == line
+
+
+def test_full_stops_stay_on_the_abbreviations_of_the_language():
+    assert preparation(False, "moses", "de").prepare("Er sah bzw. hörte es.") == "Er sah bzw. hörte es ."
+    assert preparation(False, "moses", "en").prepare("We saw Dr. Brown.") == "We saw Dr. Brown ."
+
+
+def test_without_tokens_nothing_is_restored_and_the_tokeniser_is_not_loaded():
+    code = (
+        "import sys; from transformer.settings import TextSettings; from transformer.text import Preparation; "
+        "line = Preparation(TextSettings(lowercase=True, tokenise='none'), 'en').restore('it ’s , so'); "
+        "sys.exit(line != 'it ’s , so' or 'sacremoses' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": "."}).returncode == 0

@@ -10,16 +10,16 @@ import sentencepiece
 import torch
 from safetensors.torch import save_file
 
-from tests.workspace import sentences
+from tests.workspace import PAPER, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
-from transformer.files import write_json
+from transformer.files import read_json, write_json
 from transformer.model import Transformer
-from transformer.settings import ModelSettings, SearchSettings
+from transformer.settings import ModelSettings, SearchSettings, TextSettings
 from transformer.subwords import Subwords
 from transformer.translator import Config, Translator
 
-SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1)
+SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +34,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "subwords.model").write_bytes(model.getvalue())
     subwords = Subwords(folder / "subwords.model")
     config = Config(
-        source_language="en", target_language="xx", subwords_sha256=subwords.sha256, model=SHAPE,
-        search=SearchSettings(beam=2, length_penalty=0.6, extra_length=5),
+        source_language="en", target_language="xx", text=TextSettings(lowercase=False, tokenise="none"),
+        subwords_sha256=subwords.sha256, model=SHAPE,
+        search=SearchSettings(beam=2, penalty="paper", length_penalty=0.6, extra_length=5),
     )  # fmt: skip
     write_json(folder / "config.json", config.model_dump())
     torch.manual_seed(3)
@@ -55,6 +56,17 @@ def test_lines_keep_their_order_and_empty_ones_stay_empty(made: Path) -> None:
     together = translator.translate(lines)
     assert [bool(line) for line in together] == [True, False, True, False, True]
     assert together == [translator.translate([line])[0] for line in lines]
+
+
+def test_raw_lines_are_prepared_as_in_training_and_outputs_are_plain_text(folder: Path) -> None:
+    config = read_json(folder / "config.json")
+    write_json(folder / "config.json", {**config, "text": {"lowercase": True, "tokenise": "moses"}})
+    translator = Translator.load(folder)
+    assert translator.encode(["The RED cat"]) == translator.encode(["the red cat"])
+    assert translator.encode(["red(cat)"]) == translator.subwords.encode(["red ( cat )"])
+    assert translator.restore(["da gato ( rota ) , alta ."]) == ["da gato (rota), alta."]
+    lines = ["The old horse"]
+    assert translator.translate(lines) == translator.restore(translator.decode(translator.search(lines)))
 
 
 def test_saving_and_loading_changes_no_output(made: Path) -> None:
