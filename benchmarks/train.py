@@ -19,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ import numpy as np
 import psutil
 
 from benchmarks import train_report
+from benchmarks.contenders import ours
+from benchmarks.contenders.job import Job
 from benchmarks.environments import FOLDER, NotInstalled, last_line, python_for
 from benchmarks.streams import VOCABULARY, write_streams
 from tasks.machine import commit, describe
@@ -34,16 +37,15 @@ from transformer.cost import forward_flops
 from transformer.errors import run_main
 from transformer.files import whole_file, write_json
 from transformer.progress import bar
-from transformer.settings import ModelSettings
 
 CHECKOUT = Path(__file__).parents[1]
 CONTENDERS = ["ours", "ours_ranks", "plain_torch", "marian", "opennmt", "fairseq", "joeynmt", "sockeye"]
-SIZES = {
+SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4},
     "base": {"layers": 6, "d_model": 512, "d_ff": 2048, "heads": 8},
 }
 PRECISIONS = ["fp32", "bf16"]
-SAME_FOR_ALL = {
+SAME_FOR_ALL: dict[str, Any] = {
     "vocabulary": VOCABULARY, "dropout": 0.1, "label_smoothing": 0.1, "warmup": 4000, "tokens": 4096
 }  # fmt: skip
 SECONDS_TO_START = 300.0  # at most, with the first steps
@@ -64,7 +66,8 @@ def main(arguments: list[str] | None = None) -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         streams, results["corpus"] = write_streams(Path(folder))
-        results["flops_per_token"] = {size: flops_per_token(size, streams) for size in chosen.sizes}
+        jobs = {size: job_for(size, "fp32", streams, "", chosen.seconds, ranks=1) for size in chosen.sizes}
+        results["flops_per_token"] = {size: flops_per_token(job) for size, job in jobs.items()}
         measure(chosen, streams, results)
     print(train_report.tables(results))
 
@@ -132,31 +135,28 @@ def command_for(run: dict[str, Any], streams: Path, folder: str, cores: int, sec
     if contender == "limit":
         return [sys.executable, "-m", "benchmarks.limit", run["precision"]], cores
     ranks = cores if contender == "ours_ranks" else 1
-    job = {**SIZES[run["size"]], **SAME_FOR_ALL, "precision": run["precision"], "seconds": seconds, "ranks": ranks}
-    job |= {"streams": str(streams.absolute()), "folder": folder}
+    job = job_for(run["size"], run["precision"], streams, folder, seconds, ranks)
     script = contender.removesuffix("_ranks")
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if ranks > 1 else []
-    return [
-        str(python_for(script)),
-        *launcher,
-        "-m",
-        f"benchmarks.contenders.{script}",
-        json.dumps(job),
-    ], cores // ranks
+    module = ["-m", f"benchmarks.contenders.{script}", json.dumps(asdict(job))]
+    return [str(python_for(script)), *launcher, *module], cores // ranks
 
 
-def flops_per_token(size: str, streams: Path) -> float:
-    """Operations of forward and backward pass for each target token of the corpus, by transformer/cost.py's rule.
+def job_for(size: str, precision: str, streams: Path, folder: str, seconds: float, ranks: int) -> Job:
+    """What a contender is given."""
+    sizes = {**SIZES[size], **SAME_FOR_ALL}
+    return Job(str(streams.absolute()), folder, precision=precision, seconds=seconds, ranks=ranks, **sizes)
+
+
+def flops_per_token(job: Job) -> float:
+    """Operations of forward and backward pass for each target token of its streams, by transformer/cost.py's rule.
 
     Padding is left out: what a contender spends on it does not count as work done.
     """
-    shape = SIZES[size]
-    d_k = shape["d_model"] // shape["heads"]
-    settings = ModelSettings(**shape, d_k=d_k, d_v=d_k, dropout=0.0)
-    with np.load(streams) as arrays:
-        source, target = (np.diff(arrays[f"{side}_offsets"]) + 1 for side in ("source", "target"))
+    settings, _ = ours.settings(job)
+    source, target = (np.array([len(ids) + 1 for ids in job.sentences(side)]) for side in ("source", "target"))
     lengths, counts = np.unique(np.stack([source, target]), axis=1, return_counts=True)
-    flops = [forward_flops(settings, VOCABULARY, 1, s, t, t) for s, t in lengths.T.tolist()]
+    flops = [forward_flops(settings, job.vocabulary, 1, s, t, t) for s, t in lengths.T.tolist()]
     return float(3 * np.dot(flops, counts) / target.sum())
 
 

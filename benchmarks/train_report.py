@@ -38,8 +38,8 @@ def report(results: Results, notes: str) -> str:
         "# Training speed beside other toolkits",
         "Written by `python -m benchmarks.train`; the last section comes from `benchmarks/train_notes.md`.",
         f"- {results['date']}, commit `{results['commit']}`\n"
-        f"- {results['device']}, {results['cores']} core(s); Python {results['python']}, torch {results['torch']} for all"
-        "\n"
+        f"- {results['device']}, {results['cores']} core(s)\n"
+        f"- Python {results['python']}, torch {results['torch']} for all\n"
         f"- others used {median(load):.0f} % of the cores when a run began (median; at most {max(load):.0f} %)\n"
         f"- {results['corpus']}\n"
         f"- batches of about {same['tokens']:,} tokens, by each one's own rule; dropout {same['dropout']}, label "
@@ -47,12 +47,12 @@ def report(results: Results, notes: str) -> str:
         f"- {max(run['round'] for run in results['runs'])} round(s), each a process of at least "
         f"{results['seconds']:.0f} measured seconds",
         "Tokens are target tokens with end symbols and without padding, per second: the median over the steps of a "
-        "run, then over rounds; beside it the lowest and highest round. A step lasts from the end of the one before, so "
+        "run, then over rounds; beside it the lowest and highest round. A step lasts from the end of the one before: "
         "making the batch counts. *Ratio* is to the best of the others. *Limit* is the best sustained rate of large "
         "matrix products here in that precision, and the share of it is that of the operations that the real tokens "
-        "need, by the rule of `transformer/cost.py`. *Padding* is of source and target positions. Memory is the peak of "
-        "the process (on a GPU: of the device; of several ranks: their sum). `bf16-loss` has products in bf16 over the "
-        "vocabulary alone: what our small experiments are set to.",
+        "need, by the rule of `transformer/cost.py`. *Padding* is of source and target positions. Memory is the peak "
+        "of the process (on a GPU: of the device; of several ranks: their sum). `bf16-loss`, to which our small "
+        "experiments are set, has products in bf16 over the vocabulary alone.",
         tables(results),
         notes.strip(),
     ]

@@ -98,7 +98,7 @@ class Stopwatch:
         self.seconds = seconds
         self.rates: list[float] = []
         self.laps = self.counted = self.tokens = 0
-        self.real = self.positions = np.zeros(2, dtype=np.int64)
+        self.real, self.positions = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.int64)
         self.started = self.first = 0.0
 
     def lap(self, source: tuple[int, int], target: tuple[int, int]) -> None:
@@ -107,8 +107,8 @@ class Stopwatch:
         if self.laps <= WARM_UP_STEPS:
             self.first = self.started = now()
             return
-        self.real = self.real + (source[0], target[0])
-        self.positions = self.positions + (source[1], target[1])
+        self.real += np.array([source[0], target[0]])
+        self.positions += np.array([source[1], target[1]])
         self.tokens += target[0]
         self.counted += 1
         if self.counted % (CUDA_STEPS_AT_ONCE if device() == "cuda" else 1):

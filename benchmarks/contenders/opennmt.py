@@ -22,7 +22,7 @@ from onmt.bin.train import train as onmt_train  # noqa: E402
 def train(job: Job, watch: Stopwatch) -> None:
     """Train until the watch has enough."""
     # It knows mixed precision as fp16 on a GPU alone: where it would begin that, let it have what the job asks for.
-    torch.cuda.amp.autocast = lambda enabled: job.autocast()  # type: ignore[assignment, misc, return-value]
+    torch.cuda.amp.autocast = lambda enabled: job.autocast()  # type: ignore[assignment, misc]
     step = onmt.trainer.Trainer._gradient_accumulation
     pad: list[int] = []
 

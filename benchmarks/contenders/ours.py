@@ -21,7 +21,8 @@ NEVER = 10**9
 
 def settings(job: Job) -> tuple[ModelSettings, TrainingSettings]:
     """Those of the nearest experiment in params.yaml, with the job's sizes: what it does not name stays as it ships."""
-    experiment = read_experiment("base" if job.d_model >= 512 else "multi30k", "model", "training")
+    nearest = "multi30k" if job.d_model < 512 else "base" if job.d_model < 1024 else "big"
+    experiment = read_experiment(nearest, "model", "training")
     d_k = job.d_model // job.heads
     model = experiment.model.model_copy(
         update={
@@ -32,7 +33,7 @@ def settings(job: Job) -> tuple[ModelSettings, TrainingSettings]:
     precision = experiment.training.precision if job.bf16 else "fp32"  # bf16-loss where that is faster, at small sizes
     training = experiment.training.model_copy(
         update={
-            "updates": NEVER, "tokens_per_update": job.tokens, "tokens_per_device": 2 * job.tokens,
+            "updates": NEVER, "tokens_per_update": job.tokens,
             "warmup": job.warmup, "label_smoothing": job.label_smoothing, "precision": precision,
             "snapshot_every": NEVER, "validate_every": NEVER,
         }
@@ -67,7 +68,7 @@ def train(job: Job, watch: Stopwatch) -> None:
         positions[:] = 0, 0
 
     trainer.parallel.register_forward_pre_hook(count)
-    trainer.step = counted_step  # type: ignore[method-assign]
+    trainer.step = counted_step  # type: ignore[assignment, method-assign]
     trainer.run()
 
 

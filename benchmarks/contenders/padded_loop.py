@@ -19,6 +19,8 @@ def train(job: Job, watch: Stopwatch, model: nn.Module, logits: Callable[[Tensor
     model.train()
     for step, (source, target) in enumerate(batches(job), start=1):
         optimizer.param_groups[0]["lr"] = job.d_model**-0.5 * min(step**-0.5, step * job.warmup**-1.5)
+        counts = real_and_all(source), real_and_all(target[:, 1:])  # before a GPU would have to be waited for
+        source, target = source.to(device()), target.to(device())
         gold = target[:, 1:].contiguous()
         with job.autocast():
             scores = logits(source, target[:, :-1])
@@ -28,7 +30,7 @@ def train(job: Job, watch: Stopwatch, model: nn.Module, logits: Callable[[Tensor
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        watch.lap(real_and_all(source), real_and_all(gold))
+        watch.lap(*counts)
 
 
 def real_and_all(ids: Tensor) -> tuple[int, int]:
@@ -58,6 +60,6 @@ def batches(job: Job) -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def padded(rows: list[list[int]]) -> Tensor:
-    """The rows as one tensor on the device."""
+    """The rows as one tensor."""
     tensors = [torch.tensor(row) for row in rows]
-    return nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=PAD).to(device())
+    return nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=PAD)

@@ -30,7 +30,8 @@ class Translation(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         """[B, T] to [B, T, D]."""
-        return self.dropout(self.embedding(ids) * math.sqrt(self.d_model) + self.positions[: ids.size(1)])
+        x: Tensor = self.dropout(self.embedding(ids) * math.sqrt(self.d_model) + self.positions[: ids.size(1)])
+        return x
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Source [B, S] and target input [B, T] to scores [B, T, V]."""

@@ -19,7 +19,7 @@ NEVER = 10**9
 def train(job: Job, watch: Stopwatch) -> None:
     """Train until the watch has enough."""
     # It knows mixed precision on a GPU alone: where it would begin that, let it have what the job asks for.
-    torch.cuda.amp.autocast = lambda cache_enabled: torch.autocast(  # type: ignore[assignment, misc, return-value]
+    torch.cuda.amp.autocast = lambda cache_enabled: torch.autocast(  # type: ignore[assignment, misc]
         device(), torch.bfloat16, cache_enabled=cache_enabled
     )
     step = sockeye.training.EarlyStoppingTrainer._step
