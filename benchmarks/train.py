@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+import torch
 
 from benchmarks import train_report
 from benchmarks.contenders import ours
@@ -58,7 +59,9 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--sizes", nargs="+", choices=SIZES, default=list(SIZES))
     parser.add_argument("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS)
-    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=CONTENDERS)
+    # Ranks that share a GPU gain nothing.
+    everyone = [name for name in CONTENDERS if name != "ours_ranks" or not torch.cuda.is_available()]
+    parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=everyone)
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default 3)")
     parser.add_argument("--seconds", type=float, default=15.0, help="measured in each run, at least (default 15)")
     chosen = parser.parse_args(arguments)
