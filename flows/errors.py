@@ -23,9 +23,13 @@ class StageError(Exception):
 
     @property
     def cause(self) -> str:
-        """The line in which the stage, else DVC, says what was wrong; else the last line."""
-        for prefix in ("error: ", "ERROR: "):
+        """The line in which the stage, else torchrun of a killed rank, else DVC says what was wrong; else the last."""
+        for start, prefix in (
+            ("error: ", "error: "),
+            ("  traceback : Signal ", "  traceback : "),
+            ("ERROR: ", "ERROR: "),
+        ):
             for line in reversed(self.last_lines):
-                if line.startswith(prefix):
+                if line.startswith(start):
                     return line.removeprefix(prefix)
         return self.last_lines[-1] if self.last_lines else "it said nothing"

@@ -10,7 +10,6 @@ one, the run is seen there.
 
 import argparse
 import logging
-import re
 import signal
 import sys
 from pathlib import Path
@@ -28,6 +27,7 @@ from flows.console import plain_logging
 from flows.errors import BadInput, StageError
 from flows.graph import read_plan
 from flows.processes import end_processes, marked
+from flows.progress import VARIABLE, artifact_key, watched
 from flows.server import server
 from flows.stage import MARK, Run, check_input, run_stage
 
@@ -42,8 +42,14 @@ def _try_again(_task: Any, _task_run: Any, state: State) -> bool:
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=_try_again)
 def bring_up_to_date(stage: str, run: Run) -> None:
-    """One stage; its output is the task's log."""
-    run_stage(stage, get_run_logger().info, run)
+    """One stage; its output is the task's log, and what it says of its progress an artifact."""
+    with watched(stage) as progress:
+
+        def log(line: str) -> None:
+            get_run_logger().info(line)
+            progress.look()  # a stage that goes on says so, at least every ten seconds
+
+        run_stage(stage, log, run, **{VARIABLE: str(progress.file)})
 
 
 def _end_stages(flow: Any, flow_run: Any, state: State) -> None:
@@ -87,8 +93,8 @@ def _run_stages(stages: dict[str, list[str]], run: Run) -> dict[str, State]:
 
 def _show(tables: list[Path]) -> None:
     for table in filter(Path.exists, tables):
-        key = re.sub(r"[^a-z0-9]+", "-", table.stem.lower())
-        create_markdown_artifact(table.read_text(encoding="utf-8"), key=key, description=table.name)
+        text = table.read_text(encoding="utf-8")
+        create_markdown_artifact(text, key=artifact_key(table.stem), description=table.name)
 
 
 def _outcome(states: dict[str, State], experiments: list[str]) -> State:

@@ -46,11 +46,11 @@ class Run:
         end_processes(lambda: marked(MARK, self.id), grace)
 
 
-def run_stage(name: str, log: Log, run: Run) -> None:
+def run_stage(name: str, log: Log, run: Run, **environment: str) -> None:
     """Bring one stage up to date; its inputs must be. StageError if it fails.
 
     Waits for as long as another process works on the same stage or writes what it reads; DVC then looks afresh
-    whether there is still work.
+    whether there is still work. The stage finds `environment` in its own.
     """
     # DVC takes the repository's lock before and after the stage's command, never during it. Without the wait it gives
     # up after three seconds, and a training that has just finished would be lost to someone's `dvc push`.
@@ -58,7 +58,7 @@ def run_stage(name: str, log: Log, run: Run) -> None:
     told = ""
     pause = 1.0
     while not run.stopping.is_set():
-        code, lines = run_command(command, log, run)
+        code, lines = run_command(command, log, run, **environment)
         if code == 0:
             return
         if not any(map(BUSY.match, lines)):
@@ -81,12 +81,12 @@ def check_input(experiments: list[str], log: Log, run: Run) -> None:
         raise BadInput(error.cause) if error.is_bad_input else error
 
 
-def run_command(command: Sequence[str], log: Log, run: Run) -> tuple[int, list[str]]:
+def run_command(command: Sequence[str], log: Log, run: Run, **environment: str) -> tuple[int, list[str]]:
     """Run a command, log each line (also one that is redrawn) as it comes; its exit code and its last lines.
 
     What DVC says of a path's lock is not logged: it comes again with each try.
     """
-    last: deque[str] = deque(maxlen=60)
+    last: deque[str] = deque(maxlen=200)  # torchrun's report has seven for each rank, behind what the failed one said
     busy = False
     with subprocess.Popen(
         command,
@@ -96,7 +96,7 @@ def run_command(command: Sequence[str], log: Log, run: Run) -> tuple[int, list[s
         text=True,  # which also makes a line of what ends with a carriage return
         encoding="utf-8",
         errors="replace",
-        env=marked_environment(MARK, run.id),
+        env=marked_environment(MARK, run.id) | environment,
     ) as process:
         assert process.stdout
         for line in map(str.rstrip, process.stdout):

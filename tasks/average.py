@@ -34,11 +34,17 @@ def main() -> None:
         run.parameters({"averaging": settings.averaging.model_dump()})
 
 
+def last(weights: Path, count: int) -> list[Path]:
+    """The snapshots of the `count` highest update numbers; InputError if there are fewer."""
+    paths = snapshots(weights)[-count:]
+    if len(paths) < count:
+        raise InputError(f"{weights}: has {len(paths)} snapshots, averaging.last is {count}")
+    return paths
+
+
 def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: Path) -> None:
-    """Write the model folder; InputError if there are fewer snapshots than are to be averaged."""
-    paths = snapshots(weights)[-settings.averaging.last :]
-    if len(paths) < settings.averaging.last:
-        raise InputError(f"{weights}: has {len(paths)} snapshots, averaging.last is {settings.averaging.last}")
+    """Write the model folder; InputError if there are too few snapshots, or the sub-words are not the training's."""
+    paths = last(weights, settings.averaging.last)
     subwords = Subwords(SUBWORDS / settings.corpus / "subwords.model")
     if subwords.sha256 != training["hashes"]["subwords"]:
         raise InputError(f"{weights}: trained with another sub-word model; run the stage train@... again")

@@ -6,7 +6,6 @@ Time and memory are measured: some updates of the real model on random sentences
 """
 
 import os
-import resource
 import shutil
 import sys
 import tempfile
@@ -91,6 +90,7 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
     """Target tokens a second on one device, peak memory in bytes, number of parameters, tokens taken at once."""
     import torch
 
+    from transformer.devices import peak_memory
     from transformer.model import count_parameters
     from transformer.trainer import Trainer
 
@@ -98,7 +98,8 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
     sentences = max(1, tokens // (WORDS + 1))
     ids = np.random.default_rng(0).integers(4, vocabulary, sentences * WORDS, dtype=np.int32)
     offsets = np.arange(sentences + 1, dtype=np.int64) * WORDS
-    pairs = Pairs(ids, offsets, ids, offsets)
+    lengths = np.full(sentences, WORDS)
+    pairs = Pairs(ids, offsets, lengths, ids, offsets, lengths)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(settings.model, settings.training, vocabulary, pairs, pairs, Path(folder))
         at_once = trainer.tokens_per_device if torch.cuda.is_available() else TOKENS_ON_A_CPU
@@ -108,15 +109,12 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
         started = time.monotonic()
         for update in range(TRIAL_UPDATES):
             trainer.step(update + 2, share)
-        float(trainer.window.loss)  # waits for a GPU to finish
+        trainer.meter.wait_for_device()
         rate = TRIAL_UPDATES * sentences * (WORDS + 1) / (time.monotonic() - started)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    if torch.cuda.is_available():
-        peak = torch.cuda.max_memory_allocated()
     parameters = count_parameters(trainer.model)
     return {
         "tokens_per_second": rate,
-        "memory": float(peak),
+        "memory": float(peak_memory(trainer.device)),
         "parameters": parameters,
         "tokens": sentences * (WORDS + 1),
     }

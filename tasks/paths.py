@@ -7,6 +7,7 @@ DOWNLOADS = Path("data/downloads")  # a cache, no stage's output
 CORPORA = Path("data/corpora")
 SUBWORDS = Path("data/subwords")
 SHARDS = Path("data/shards")
+UNPACKED = Path("data/unpacked")  # made from the shards when a training starts; no stage's output
 RUNS = Path("runs")
 MODELS = Path("models")
 OUTPUTS = Path("outputs")

@@ -2,8 +2,8 @@
 
 python -m tasks.report
 
-params.yaml  tasks/paper.yaml  reports/scores/*.json
-  -> reports/table2.md  reports/figures/learning_curves.png
+params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json
+  -> reports/table2.md  reports/multi30k.md  reports/figures/learning_curves.png
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -13,6 +13,8 @@ from typing import Any
 import matplotlib
 import yaml
 
+from tasks.markdown import duration, number, settings, short_commit, table
+from tasks.multi30k import multi30k
 from tasks.paths import REPORTS
 from tasks.settings import Params, read_params
 from transformer.errors import run_main
@@ -20,6 +22,7 @@ from transformer.files import read_json, whole_file
 
 CURVES = Path("figures/learning_curves.png")
 PAPER = Path(__file__).with_name("paper.yaml")
+PUBLISHED = Path(__file__).with_name("published.yaml")
 
 Scores = dict[str, dict[str, Any]]
 
@@ -37,6 +40,9 @@ def main() -> None:
         draw_curves(scores, temporary)
     with whole_file(REPORTS / "table2.md") as temporary:
         temporary.write_text(table2(params, scores, paper), encoding="utf-8")
+    published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["multi30k"]
+    with whole_file(REPORTS / "multi30k.md") as temporary:
+        temporary.write_text(multi30k(params, scores, published), encoding="utf-8")
     print(f"reports/table2.md: {len(scores)} of {len(params.experiments)} experiments measured")
 
 
@@ -51,8 +57,9 @@ def table2(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
         papers_rows(paper),
         "## Measured here",
         measured_rows(params, scores, paper),
-        "A row on another test set than newstest2014 says nothing about the paper's rows. *Copied source* is the same "
-        "metric for an output that repeats its input. Cost by the paper's method is training time x devices x the "
+        "A row on another test set than newstest2014 says nothing about the paper's rows. Scores are cased: a model of "
+        "lower-cased text (preset wu2021) has its comparison in [multi30k.md](multi30k.md). *Copied source* is the "
+        "same metric for an output that repeats its input. Cost by the paper's method is training time x devices x the "
         "device's sustained single-precision rate (the paper's footnote 5; for a device that is not in it, a large "
         "matrix product timed on it at the start, so that the load of the machine changes it). "
         "*Counted* is from the sizes of all matrices multiplied in training. "
@@ -71,7 +78,7 @@ def papers_rows(paper: dict[str, Any]) -> str:
     """The rows as printed."""
     header = ["system", "BLEU en-de", "BLEU en-fr", "FLOPs en-de", "FLOPs en-fr"]
     keys = ["en-de", "en-fr", "flops_en-de", "flops_en-fr"]
-    return _table(header, [[row["system"], *(_number(row.get(key)) for key in keys)] for row in paper["table2"]])
+    return table(header, [[row["system"], *(number(row.get(key)) for key in keys)] for row in paper["table2"]])
 
 
 def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
@@ -97,15 +104,15 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             f"{test['chrf']['score']:.2f}",
             f"{test['bleu_of_copied_source']['score']:.2f}",
             f"{training['parameters']:,}",
-            _number(papers_cost(training, paper)),
-            _number(training["flops"]),
+            number(papers_cost(training, paper)),
+            number(training["flops"]),
             f"{machine['devices']} x {machine['device']}",
-            _duration(training["seconds"]),
+            duration(training["seconds"]),
             training["date"][:10],
-            _short_commit(made_by["commit"]),
+            short_commit(made_by["commit"]),
             str(training["mlflow_run"] or "none")[:8],
         ])  # fmt: skip
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def papers_cost(training: dict[str, Any], paper: dict[str, Any]) -> float:
@@ -132,16 +139,16 @@ def provenance(scores: Scores) -> str:
             f"chrF {test['chrf']['score']:.2f} `{test['chrf']['signature']}` on {test['sentences']:,} sentences of "
             f"{corpus['test_set']} (BLEU {valid['bleu']['score']:.2f} on the "
             f"{valid['sentences']:,} of the valid split).\n\n"
-            f"- model: {_settings(training['model'])}; {training['parameters']:,} parameters, "
+            f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, "
             f"vocabulary {training['vocabulary']:,}\n"
-            f"- training: {_settings(training['training'])}; products in {training['products_in']}\n"
+            f"- training: {settings(training['training'])}; products in {training['products_in']}\n"
             f"- done: {training['update']:,} updates, {training['epoch'] + 1} passes over "
             f"{corpus['pairs']['train']:,} pairs begun, {training['target_tokens']:,} target tokens, "
             f"{training['target_tokens'] / training['seconds']:,.0f} a second and "
-            f"{training['target_tokens'] / training['update']:,.0f} an update; {_duration(training['seconds'])}, "
-            f"and {_duration(training['validation_seconds'])} of validation\n"
+            f"{training['target_tokens'] / training['update']:,.0f} an update; {duration(training['seconds'])}, "
+            f"and {duration(training['validation_seconds'])} of validation\n"
             f"- weights: mean of updates {', '.join(map(str, training['averaged_updates']))}\n"
-            f"- search: {_settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"
+            f"- search: {settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"
             f"- data: corpus {training['corpus']}, shards sha256 {training['hashes']['shards'][:16]}, "
             f"sub-words sha256 {training['hashes']['subwords'][:16]}\n"
             f"{''.join(map(_made_by, training['made_by']))}"
@@ -163,7 +170,7 @@ def our_sentences(scores: Scores) -> str:
     translated = {name: dict(score["ours"]) for name, score in scores.items() if score["ours"]}
     sentences = list(dict.fromkeys(source for pairs in translated.values() for source in pairs))
     rows = [[source, *(pairs.get(source, "") for pairs in translated.values())] for source in sentences]
-    return _table(["source", *translated], rows)
+    return table(["source", *translated], rows)
 
 
 def draw_curves(scores: Scores, path: Path) -> None:
@@ -186,31 +193,6 @@ def draw_curves(scores: Scores, path: Path) -> None:
     figure.tight_layout()
     figure.savefig(path, dpi=120, format="png", metadata={"Software": None})
     pyplot.close(figure)
-
-
-def _table(header: list[str], rows: list[list[str]]) -> str:
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in [header, ["---"] * len(header), *rows]]
-    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.1e}".replace("e+", "e") if value >= 1e6 else str(value)
-
-
-def _settings(values: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in values.items())
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
-def _short_commit(commit: str) -> str:
-    return commit[:8] + ("+changes" if commit.endswith("+changes") else "")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,14 @@ python -m tasks.score tiny
 data/corpora/C/{valid,test}.*  outputs/E/
   -> reports/scores/E.json     scores with signatures, the training's facts and curve
      reports/outputs/E.md      some sentences beside their references (quotes the corpus: not in git)
+
+BLEU is of three kinds, which compare only among themselves: `bleu`, sacreBLEU on plain text against raw references;
+`bleu_lowercase`, the same with case ignored; `bleu_lowercase_tokens`, on tokens in lower case as the Moses tokeniser
+cuts them, in which scores on Multi30k are published. Outputs that are in lower case cannot do well by the first.
 """
 
 import random
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +24,12 @@ from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_file, write_json
+from transformer.settings import TextSettings
+from transformer.text import Preparation
 
 SECTIONS = ("corpus",)
 SAMPLES = 20
+LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "chrf")  # in MLflow, for each split
 
 
 def main() -> None:
@@ -34,24 +42,36 @@ def main() -> None:
     description = read_json(corpus / "corpus.json")
     samples = REPORTS / "outputs" / f"{experiment}.md"
     with tracked(experiment, training["mlflow_run"]) as run:
-        splits = {split: score_split(corpus, outputs, split, training["languages"]) for split in ("valid", "test")}
+        languages = training["languages"]
+        splits = {split: score_split(corpus, outputs, split, languages) for split in ("valid", "test")}
         with whole_file(samples) as temporary:
-            temporary.write_text(sample_page(experiment, corpus, outputs, training["languages"]), encoding="utf-8")
+            temporary.write_text(sample_page(experiment, corpus, outputs, languages), encoding="utf-8")
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
         scores = {"corpus": about, "scores": splits, **translation}
         write_json(REPORTS / "scores" / f"{experiment}.json", scores)
-        flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in ("bleu", "chrf")}
+        flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
         run.metrics(training["update"], flat)
         run.artifact(samples)
         print(f"{experiment}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f} on {description['test_set']}")
+        if translation["text"]["lowercase"]:
+            plain, tokens = flat["test_bleu_lowercase"], flat["test_bleu_lowercase_tokens"]
+            print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {tokens:.2f}")
 
 
 def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, str]) -> dict[str, Any]:
-    """sacreBLEU (13a, cased) and chrF of one split, and the BLEU of the untranslated source for comparison."""
+    """The three kinds of BLEU and chrF of one split, and the BLEU of the untranslated source for comparison.
+
+    Tokens are those that the model wrote, if it writes such; other outputs are tokenised here.
+    """
     sources, references, hypotheses = read_split(corpus, outputs, split, languages)
+    moses = Preparation(TextSettings(lowercase=True, tokenise="moses"), languages["target"])
+    written = outputs / f"{split}.tokens.{languages['target']}"
+    tokens = read_lines(written) if written.exists() else [moses.prepare(line) for line in hypotheses]
     return {
         "sentences": len(references),
         "bleu": _metric(sacrebleu.BLEU(), hypotheses, references),
+        "bleu_lowercase": _metric(sacrebleu.BLEU(lowercase=True), hypotheses, references),
+        "bleu_lowercase_tokens": _bleu_of_tokens(tokens, [moses.prepare(line) for line in references]),
         "chrf": _metric(sacrebleu.CHRF(), hypotheses, references),
         "bleu_of_copied_source": _metric(sacrebleu.BLEU(), sources, references),
     }
@@ -78,6 +98,20 @@ def read_split(
 def _metric(metric: Any, hypotheses: list[str], references: list[str]) -> dict[str, Any]:
     result = metric.corpus_score(hypotheses, [references])
     return {"score": result.score, "signature": str(metric.get_signature())}
+
+
+def _bleu_of_tokens(hypotheses: list[str], references: list[str]) -> dict[str, Any]:
+    """BLEU up to 4-grams on tokens in lower case, and what it is made of."""
+    metric = sacrebleu.BLEU(lowercase=True, tokenize="none", force=True)  # force: no warning, tokens are meant here
+    result = metric.corpus_score(hypotheses, [references])
+    return {
+        "score": result.score,
+        "precisions": result.precisions,
+        "brevity_penalty": result.bp,
+        "output_tokens": result.sys_len,
+        "reference_tokens": result.ref_len,
+        "signature": f"{metric.get_signature()}, tokens of sacremoses {version('sacremoses')}",
+    }
 
 
 def sample_page(experiment: str, corpus: Path, outputs: Path, languages: dict[str, str]) -> str:

@@ -110,6 +110,12 @@ class Corpus(Settings):
     shards: ShardSettings
 
 
+class Training(TrainingSettings):
+    """How an experiment is trained, and what torchrun does where that fails."""
+
+    max_restarts: int = Field(ge=0, description="how often a failed training goes on from its newest checkpoint")
+
+
 class Averaging(Settings):
     """Averaging of the last weights (section 6.1)."""
 
@@ -122,13 +128,13 @@ class Experiment(Settings):
     corpus: str
     preset: str = Field(description="whose settings these are: a key of `presets`; the tables print it")
     model: ModelSettings
-    training: TrainingSettings
+    training: Training
     averaging: Averaging
     search: SearchSettings
 
     @model_validator(mode="after")
     def _enough_snapshots(self) -> "Experiment":
-        kept = min(self.training.keep_snapshots, self.training.updates // self.training.snapshot_every)
+        kept = min(self.training.keep_snapshots, -(-self.training.updates // self.training.snapshot_every))
         if self.averaging.last > kept:
             raise ValueError(f"averaging.last is {self.averaging.last}, but the training keeps {kept} snapshots")
         return self
@@ -256,7 +262,8 @@ def _explain(error: Any) -> str:
     ]
     key = ".".join(map(str, parts)) or "the whole file"
     if error["type"] == "extra_forbidden":
-        names = {name for section in Settings.__subclasses__() for name in section.model_fields} - {parts[-1]}
+        sections: list[type[Settings]] = [*Settings.__subclasses__(), Training]
+        names = {name for section in sections for name in section.model_fields} - {parts[-1]}
         return f"{key} is not a setting; {did_you_mean(str(parts[-1]), sorted(names))}"
     if error["type"] == "missing":
         return f"{key} is missing"

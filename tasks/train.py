@@ -1,13 +1,23 @@
 """Train one experiment; continues from its newest checkpoint.
 
     torchrun -m tasks.train tiny            # PET_NPROC_PER_NODE=8, PET_NNODES=2, ... for more devices and machines
-    python -m tasks.train --check tiny      # only whether it could start
+    python -m tasks.train --check tiny      # only whether it could start; unpacks the shards
 
     params.yaml  data/shards/C/  data/subwords/C/subwords.model
+      -> data/unpacked/C/                                         the shards as arrays that all ranks map
       -> runs/E/weights/snapshot-*.safetensors  training.json     the last weights, and what was done to get them
+         runs/E/progress.json                                     where it stands, every few seconds
          runs/E/state/                                            to resume; may be deleted once weights/ is there
 
-A training whose settings or data changed starts anew; the state of the old one moves to runs/E/old-HASH.
+data/unpacked/C is no output to DVC: it is made again whenever it is missing or not of these shards, so there is nothing
+to keep, and hashing and caching it would take as much disk again. `--check` makes it before torchrun starts its ranks.
+
+A training whose settings or data changed starts anew; the state of the old one moves to runs/E/old-HASH. A checkpoint
+that someone else put into runs/E/state is refused if it was made from anything else.
+
+Where a rank fails, its error is the first thing said, and torchrun ends the others. Started with --max-restarts N it
+starts all of them again, from the newest checkpoint, up to N times; not after SIGTERM or Ctrl-C, which it passes on to
+the ranks and which saves.
 """
 
 from __future__ import annotations
@@ -18,25 +28,29 @@ import json
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
-from tasks.paths import RUNS, SHARDS, SUBWORDS
+from tasks.paths import RUNS, SHARDS, SUBWORDS, UNPACKED
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, sha256, whole_folder, write_json
-from transformer.shards import Pairs, read_shards
+from transformer.shards import Pairs, read_split, unpack
 from transformer.subwords import Subwords
 
 if TYPE_CHECKING:  # checking needs no torch, and is quick without it
     from transformer.trainer import Trainer
 
 SECONDS_TO_WAIT = 60.0
+# The other ranks wait for rank 0 while it saves, which takes seconds: 2.6 GB for the big model, flushed and hashed.
+LONGEST_WAIT = timedelta(minutes=30)
 SECTIONS = ("corpus", "preset", "model", "training")
 
 
@@ -48,13 +62,16 @@ def main() -> None:
         epilog="example: torchrun -m tasks.train tiny",
     )
     parser.add_argument("experiment", help="a key of `experiments` in params.yaml")
-    parser.add_argument("--check", action="store_true", help="only check settings and data: exit 0, or 2 and why")
+    parser.add_argument(
+        "--check", action="store_true", help="only check settings and data (and unpack the data): exit 0, or 2 and why"
+    )
     arguments = parser.parse_args()
     settings = read_experiment(arguments.experiment, *SECTIONS)
     folder = RUNS / arguments.experiment
     inputs = read_inputs(settings.corpus)
     if arguments.check:
         with only_one(folder):
+            refuse_foreign(folder, fingerprint(settings, inputs))
             return
     train(arguments.experiment, settings, inputs, folder)
 
@@ -71,14 +88,19 @@ class Inputs:
 
 
 def read_inputs(corpus: str) -> Inputs:
-    """Shards and sub-word model of a corpus; InputError if one is missing, damaged or does not fit the other."""
+    """Shards, unpacked, and sub-word model of a corpus.
+
+    InputError if one is missing, damaged or does not fit the other.
+    """
     shards = SHARDS / corpus
     manifest = read_json(shards / "manifest.json")
     subwords = Subwords(SUBWORDS / corpus / "subwords.model")
     if manifest["subwords_sha256"] != subwords.sha256:
         raise InputError(f"{shards}: written with another sub-word model; run stage shards@{corpus} again")
     hashes = {"subwords": subwords.sha256, "shards": sha256(shards / "manifest.json")}
-    train, valid = read_shards(shards / "train"), read_shards(shards / "valid")
+    unpacked = UNPACKED / corpus
+    unpack(shards, unpacked)
+    train, valid = read_split(unpacked / "train"), read_split(unpacked / "valid")
     return Inputs(train, valid, subwords.size, manifest["languages"], hashes)
 
 
@@ -124,31 +146,49 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
     if ranks > 1:
         if torch.cuda.is_available():
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    try:
-        with only_one(folder) if rank == 0 else nullcontext():
-            if rank == 0:
-                set_aside_other(folder, fingerprint(settings, inputs))
-            if ranks > 1:
-                dist.barrier()  # the others read what rank 0 leaves in place
-            state = folder / "state"
-            data = inputs.vocabulary, inputs.train, inputs.valid
-            made_by = {"commit": commit(), "machine": measured(ranks, state / "machine.json")} if rank == 0 else None
-            trainer = Trainer(settings.model, settings.training, *data, state, made_by)
-            stop_when_asked(trainer, parent)
-            if rank == 0:
-                _lead(experiment, settings, inputs, folder, trainer)
-            else:
-                trainer.run()
-    finally:
+        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=LONGEST_WAIT)
+    made_from = fingerprint(settings, inputs)
+    with only_one(folder) if rank == 0 else nullcontext():
+        if rank == 0:
+            refuse_foreign(folder, made_from)
+            set_aside_other(folder, made_from)
         if ranks > 1:
-            dist.destroy_process_group()
+            dist.barrier()  # the others read what rank 0 leaves in place
+        state = folder / "state"
+        data = inputs.vocabulary, inputs.train, inputs.valid
+        made_by = {"commit": commit(), "machine": measured(ranks, state / "machine.json")} if rank == 0 else None
+        trainer = Trainer(settings.model, settings.training, *data, state, made_by, made_from)
+        stop_when_asked(trainer, parent)
+        if rank == 0:
+            _lead(experiment, settings, inputs, folder, trainer)
+        else:
+            trainer.run()
+    if ranks > 1:  # where one failed it does not wait for the others, but says why and is gone
+        dist.destroy_process_group()
 
 
 def fingerprint(settings: Any, inputs: Inputs) -> dict[str, Any]:
     """All that the result of a training depends on."""
-    training = settings.training.model_dump(exclude={"tokens_per_device", "validate_every"})
+    training = settings.training.model_dump(exclude={"tokens_per_device", "validate_every", "max_restarts"})
     return {"model": settings.model.model_dump(), "training": training, **inputs.hashes}
+
+
+def refuse_foreign(folder: Path, wanted: dict[str, Any]) -> None:
+    """InputError if the state says it has these settings and data, but holds a checkpoint made from others.
+
+    Only a hand can have put it there, and nothing here can tell which of the two was meant.
+    """
+    state = folder / "state"
+    if _record(state / "settings.json") != wanted:
+        return  # all of it will be set aside
+    for checkpoint in sorted(state.glob("checkpoint-*")):
+        try:
+            there = _record(checkpoint / "settings.json") or wanted
+        except InputError:
+            continue  # a damaged one is passed over
+        if different := _differences(there, wanted):
+            values = ", ".join(f"{key} {old}, now {new}" for key, (old, new) in different.items())
+            raise InputError(f"{checkpoint}: made from other settings or data ({values}); move it out of this folder")
 
 
 def set_aside_other(folder: Path, wanted: dict[str, Any]) -> None:
@@ -158,13 +198,15 @@ def set_aside_other(folder: Path, wanted: dict[str, Any]) -> None:
     there.
     """
     state, record = folder / "state", folder / "state" / "settings.json"
-    there = read_json(record) if record.exists() else None
+    there = _record(record)
     if there == wanted:
         return
     if state.exists():
         old = _old(folder, there)
+        if old.exists():  # the states of unknown settings all have one name
+            old = old.with_name(f"{old.name}-{time.time_ns()}")
         state.rename(old)
-        changed = ", ".join(_differences(there, wanted)) + " changed" if there else f"{record} is missing"
+        changed = f"{', '.join(_differences(there, wanted))} changed" if there else f"{record} is missing"
         print(f"{folder}: {changed}; the state of the other training is in {old}", file=sys.stderr, flush=True)
     if (before := _old(folder, wanted)).exists():
         before.rename(state)
@@ -172,21 +214,29 @@ def set_aside_other(folder: Path, wanted: dict[str, Any]) -> None:
         write_json(record, wanted)
 
 
+def _record(path: Path) -> dict[str, Any] | None:
+    return dict(read_json(path)) if path.exists() else None
+
+
 def _old(folder: Path, settings: dict[str, Any] | None) -> Path:
     return folder / f"old-{hashlib.sha256(json.dumps(settings).encode()).hexdigest()[:8]}"
 
 
-def _differences(there: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> Iterator[str]:
+def _differences(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """{"training.warmup": (old, new)} for each value that is not the same."""
+    found: dict[str, tuple[Any, Any]] = {}
     for key in sorted(there.keys() | wanted.keys()):
         old, new = there.get(key), wanted.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
-            yield from _differences(old, new, f"{key}.")
+            found |= {f"{key}.{name}": pair for name, pair in _differences(old, new).items()}
         elif old != new:
-            yield prefix + key
+            found[key] = old, new
+    return found
 
 
 def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer: Trainer) -> None:
     """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
+    from tasks.live import tell
     from tasks.tracking import tracked
     from transformer.checkpoints import snapshots
     from transformer.model import count_parameters
@@ -211,6 +261,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
         tags = {"commit": made_by["commit"], "device": made_by["machine"]["device"]}
         run.tags({"corpus": settings.corpus, "preset": settings.preset, **tags})
         trainer.report = run.metrics
+        trainer.tell = lambda status: tell({"experiment": experiment, **status}, folder / "progress.json")
         progress = trainer.run()
         with whole_folder(folder / "weights") as temporary:
             for snapshot in snapshots(folder / "state"):

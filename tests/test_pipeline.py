@@ -4,8 +4,10 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,25 @@ def test_mlflow_has_one_finished_run_with_settings_curve_and_scores(by_flow: Pat
     assert found.data.metrics["test_bleu"] > 50
     stored = json.loads((by_flow / "reports/scores/small.json").read_text())["training"]["mlflow_run"]
     assert stored == found.info.run_id
+
+
+def test_the_training_said_where_it_stood(by_flow: Path) -> None:
+    """In its own file, in MLflow, and as an artifact of the flow's server; and the totals are kept with the weights."""
+    status = json.loads((by_flow / "runs/small/progress.json").read_text())
+    assert (status["experiment"], status["update"], status["fraction"]) == ("small", 240, 1.0)
+    assert 1 < status["valid_perplexity"] < 50
+    assert status["text"].startswith("update 240 of 240: loss ")
+    training = json.loads((by_flow / "runs/small/weights/training.json").read_text())
+    assert 0 < training["padding_share"] < 0.3
+    assert 0 <= training["data_wait_share"] < 0.5
+    assert 5e7 < training["peak_memory_bytes"] < 5e9
+    client = MlflowClient(f"sqlite:///{by_flow}/mlflow.db")
+    for name in ("padding_share", "data_wait_share", "peak_memory_bytes", "tokens_per_second", "seconds_left"):
+        steps = [point.step for point in client.get_metric_history(training["mlflow_run"], name)]
+        assert (steps, steps[-1]) == (sorted(set(steps)), 240)
+    with closing(sqlite3.connect(by_flow / ".prefect/prefect.db")) as database:
+        artifacts = database.execute("SELECT key, data FROM artifact WHERE type = 'progress'").fetchall()
+    assert artifacts == [("train-small", "100.0")]
 
 
 def test_killed_and_resumed_training_ends_with_the_same_model_bit_for_bit(

@@ -4,7 +4,6 @@ The plan is a function of (seed, epoch, lengths) alone; ranks and accumulation o
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.model import padding_mask
 from transformer.shards import Pairs
 from transformer.subwords import BOS, EOS, PAD
 
@@ -25,20 +23,28 @@ class Batch:
 
     source_BS: Tensor
     target_BT: Tensor  # begins with BOS: what the decoder sees
-    gold_BT: Tensor  # ends with EOS: what it must say
+    gold_N: Tensor  # what it must say at its N real positions, EOS at the end of each sentence
+    positions_N: Tensor  # where those are among all B x T
     mask: Tensor | None  # of the source, for attention; None where nothing is padded
-    target_tokens: int  # real ones, end symbols included
-
-    @property
-    def real(self) -> Tensor:
-        """True at target positions that are no padding, [B, T]."""
-        return self.gold_BT != PAD
+    source_tokens: int  # real ones, end symbols included
+    target_tokens: int
 
     def to(self, device: torch.device) -> "Batch":
-        """The same on another device."""
-        move = partial(Tensor.to, device=device, non_blocking=True)
-        mask = None if self.mask is None else move(self.mask)
-        return Batch(move(self.source_BS), move(self.target_BT), move(self.gold_BT), mask, self.target_tokens)
+        """The same on another device; a copy to a GPU does not wait for what that still computes."""
+
+        def move(tensor: Tensor) -> Tensor:
+            # Only from pinned memory does a copy go on by itself.
+            return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
+
+        return Batch(
+            move(self.source_BS),
+            move(self.target_BT),
+            move(self.gold_N),
+            move(self.positions_N),
+            None if self.mask is None else move(self.mask),
+            self.source_tokens,
+            self.target_tokens,
+        )
 
 
 def plan_epoch(
@@ -99,21 +105,34 @@ def _cut(items: NDArray[Any], tokens_until: NDArray[np.int64], count: int) -> li
 
 def collate(pairs: Pairs, indices: NDArray[np.integer]) -> Batch:
     """The pairs of these indices as one padded batch."""
-    sources = [pairs.source(i) for i in indices]
-    targets = [pairs.target(i) for i in indices]
-    source_lengths = np.array([len(source) + 1 for source in sources])
-    target_lengths = np.array([len(target) + 1 for target in targets])
-    source_BS = np.full((len(indices), source_lengths.max()), PAD, dtype=np.int64)
-    target_BT = np.full((len(indices), target_lengths.max()), PAD, dtype=np.int64)
-    gold_BT = target_BT.copy()
-    for row, (source, target) in enumerate(zip(sources, targets, strict=True)):
-        source_BS[row, : len(source)] = source
-        source_BS[row, len(source)] = EOS
-        target_BT[row, 0] = BOS
-        target_BT[row, 1 : len(target) + 1] = target
-        gold_BT[row, : len(target)] = target
-        gold_BT[row, len(target)] = EOS
-    padded = source_lengths.min() < source_lengths.max()
-    mask = padding_mask(torch.from_numpy(source_lengths), source_BS.shape[1]) if padded else None
-    tensor = torch.from_numpy
-    return Batch(tensor(source_BS), tensor(target_BT), tensor(gold_BT), mask, int(target_lengths.sum()))
+    source_BS, source_real_BS = _padded(pairs.source_tokens, pairs.source_offsets, pairs.source_lengths, indices)
+    gold_BT, real_BT = _padded(pairs.target_tokens, pairs.target_offsets, pairs.target_lengths, indices)
+    target_BT = np.full_like(gold_BT, BOS)
+    target_BT[:, 1:] = np.where(gold_BT == EOS, PAD, gold_BT)[:, :-1]
+    return Batch(
+        torch.from_numpy(source_BS),
+        torch.from_numpy(target_BT),
+        torch.from_numpy(gold_BT[real_BT]),
+        torch.from_numpy(real_BT.ravel().nonzero()[0]),
+        None if source_real_BS.all() else torch.from_numpy(source_real_BS)[:, None, None, :],
+        int(source_real_BS.sum()),
+        int(real_BT.sum()),
+    )
+
+
+def _padded(
+    tokens: NDArray[np.integer], offsets: NDArray[np.integer], lengths: NDArray[np.integer], rows: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Sentences with EOS and padding behind them, [B, L], and where they are real, EOS included.
+
+    Gathered in a few calls, not row by row: the thread that does this shares Python with the one that trains.
+    """
+    lengths_B = lengths[rows].astype(np.int64)
+    real_BL = np.arange(lengths_B.max() + 1) <= lengths_B[:, None]
+    ids_BL = np.full(real_BL.shape, PAD, dtype=np.int64)
+    ends_B = lengths_B.cumsum()
+    ids_BL[:, :-1][real_BL[:, 1:]] = tokens[
+        np.repeat(offsets[rows] - (ends_B - lengths_B), lengths_B) + np.arange(ends_B[-1])
+    ]
+    ids_BL[np.arange(len(rows)), lengths_B] = EOS
+    return ids_BL, real_BL

@@ -1,10 +1,15 @@
 """Checkpoints, to resume from, and snapshots, to average: folders of safetensors and plain JSON.
 
-    FOLDER/checkpoint-00000500/     weights.safetensors optimizer.safetensors progress.json (with hashes of both)
+    FOLDER/checkpoint-00000500/     weights.safetensors
+                                    optimizer.safetensors   the moments and the counter of Adam
+                                    progress.json           update number, position in the data, what was counted
+                                    settings.json           what it was made from: settings, hashes of the data
+                                    sha256.json             of the other four
     FOLDER/snapshot-00000500.safetensors
 
-The number is that of applied updates. Everything appears whole or not at all, and a damaged checkpoint is noticed by
-its hashes: the one before it is used.
+The number is that of applied updates. No state of a random generator is kept: a training draws its random numbers anew
+for each update. Everything appears whole or not at all, and a damaged checkpoint is noticed by its hashes: the one
+before it is used.
 """
 
 import errno
@@ -26,14 +31,19 @@ KEPT_CHECKPOINTS = 2
 
 
 def write_checkpoint(
-    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
+    folder: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    progress: dict[str, Any],
+    settings: dict[str, Any],
 ) -> None:
     """Write `checkpoint-UPDATE` and delete all but the newest two. `progress["update"]` is its number."""
     with whole_folder(folder / f"checkpoint-{progress['update']:08d}") as temporary:
         write_tensors(temporary / "weights.safetensors", model.state_dict())
         write_tensors(temporary / "optimizer.safetensors", _optimizer_tensors(optimizer))
-        hashes = {name: sha256(temporary / name) for name in ("weights.safetensors", "optimizer.safetensors")}
-        write_json(temporary / "progress.json", {**progress, "sha256": hashes})
+        write_json(temporary / "progress.json", progress)
+        write_json(temporary / "settings.json", settings)
+        write_json(temporary / "sha256.json", {file.name: sha256(file) for file in sorted(temporary.iterdir())})
     for old in checkpoints(folder)[:-KEPT_CHECKPOINTS]:
         shutil.rmtree(old)
 
@@ -50,13 +60,13 @@ def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> 
     """
     for path in reversed(checkpoints(folder)):
         try:
-            progress: dict[str, Any] = read_json(path / "progress.json")
-            for name, expected in progress["sha256"].items():
+            for name, expected in read_json(path / "sha256.json").items():
                 if sha256(path / name) != expected:
                     raise InputError(f"{path / name}: not what was written")
+            progress: dict[str, Any] = read_json(path / "progress.json")
             weights = load_file(path / "weights.safetensors")
             moments = load_file(path / "optimizer.safetensors")
-        except (InputError, KeyError, OSError, SafetensorError) as error:
+        except (InputError, OSError, SafetensorError) as error:
             print(f"warning: checkpoint {path} is damaged ({error}); looking at the one before it", file=sys.stderr)
             continue
         model.load_state_dict(weights)

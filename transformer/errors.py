@@ -1,7 +1,9 @@
 """What a user can put right: one clear line, exit code 2, no traceback."""
 
 import errno
+import os
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
@@ -20,7 +22,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def run_main(main: Callable[[], None]) -> None:
     """Run a command's `main`; end with one line on stderr and exit code 2 where the user can help.
 
-    A full disk counts as such: what was being written is beside its place and never half in it.
+    A full disk counts as such: what was being written is beside its place and never half in it. Anything else is a
+    defect: its traceback, one line that names it for whoever reads the last lines of a log, and exit code 1.
     """
     try:
         main()
@@ -28,10 +31,12 @@ def run_main(main: Callable[[], None]) -> None:
         sys.exit(_complain(str(error)))
     except BrokenPipeError:
         sys.exit(1)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        sys.exit(_complain(f"no disk space left to write {error.filename or 'a file'}: free some and start again"))
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            sys.exit(_complain(f"no disk space left to write {error.filename or 'a file'}: free some and start again"))
+        traceback.print_exc()
+        rank = f"rank {os.environ['RANK']}: " if int(os.environ.get("WORLD_SIZE", "1")) > 1 else ""
+        sys.exit(f"error: {rank}{type(error).__name__}: {str(error).partition(chr(10))[0]}")
 
 
 def _complain(message: str) -> int:

@@ -52,6 +52,18 @@ def whole_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def remove_unfinished(folder: Path) -> None:
+    """Delete what processes that were killed while writing files or folders left in `folder`; no other may write there.
+
+    `whole_folder` does so for its own path, but a training's next checkpoint has another name.
+    """
+    for left in folder.glob(".*.tmp"):
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as readable JSON, whole or not at all."""
     with whole_file(path) as temporary:

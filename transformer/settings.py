@@ -59,7 +59,9 @@ class TrainingSettings(Settings):
         description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
     )
     compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
-    snapshot_every: int = Field(ge=1, description="updates between the weights kept for averaging")
+    snapshot_every: int = Field(
+        ge=1, description="updates between the weights kept for averaging, counted back from the last update"
+    )
     keep_snapshots: int = Field(ge=1)
     validate_every: int = Field(ge=1, description="updates")
     seed: int = Field(ge=0)

@@ -1,89 +1,210 @@
-"""Reads one split of the shards that the trainer feeds on: Parquet files of token ids, listed in a manifest.
+"""Reads the shards that the trainer feeds on: Parquet files of token ids, listed in a manifest.
 
     data/shards/C/manifest.json                         what there is: rows, sizes, hashes
     data/shards/C/train/bucket=016/part-00000.parquet   columns source, target (list<int32>), line (int64)
 
-Ids are those of the sub-word model, without begin and end symbols. The whole split is held as flat arrays, eight
-bytes a pair and side, and four a token: 4.5 million pairs of 30 tokens a side take 1.2 GB.
+Ids are those of the sub-word model, without begin and end symbols. Parquet is compressed and cannot be mapped into
+memory, so the shards are unpacked once, into flat arrays that all ranks of a machine map and share:
+
+    data/unpacked/C/unpacked.json              SHA-256 of the manifest it was made from: if another, it is made anew
+    data/unpacked/C/train/source_tokens.npy    all ids of the side, one pair after another; uint16 where they fit
+    data/unpacked/C/train/source_offsets.npy   where each pair begins, and the end of the last (int64)
+    data/unpacked/C/train/source_lengths.npy   ids of each pair (uint16 where they and an end symbol fit)
+    data/unpacked/C/train/target_...
+
+Two bytes a token and ten a pair and side: 4.5 million pairs of 30 tokens a side take 630 MB.
 """
 
 import hashlib
-import io
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
 
 from transformer.errors import InputError
-from transformer.files import read_json
+from transformer.files import read_json, sha256, whole_folder, write_json
+from transformer.progress import bar
 
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.integer[Any]]
+UINT16 = 2**16  # the first number that it does not hold
+ROWS = 10_000  # unpacked at once; with pyarrow's 65,536 it takes 180 MB more
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of sentences as ids; pair i is `tokens[offsets[i]:offsets[i + 1]]` on either side."""
+    """Pairs of sentences as ids; pair i is `tokens[offsets[i]:offsets[i + 1]]` on either side.
 
-    source_tokens: Int32s
-    source_offsets: Int64s
-    target_tokens: Int32s
-    target_offsets: Int64s
+    Lengths are kept beside offsets because a training reads all lengths when it starts, and of the offsets, four
+    times as large, only those of its batches.
+    """
+
+    source_tokens: Ints
+    source_offsets: Ints
+    source_lengths: Ints
+    target_tokens: Ints
+    target_offsets: Ints
+    target_lengths: Ints
 
     def __len__(self) -> int:
         """Number of pairs."""
-        return len(self.source_offsets) - 1
+        return len(self.source_lengths)
 
-    @property
-    def source_lengths(self) -> Int32s:
-        """Ids on the source side of each pair."""
-        return np.diff(self.source_offsets).astype(np.int32)
-
-    @property
-    def target_lengths(self) -> Int32s:
-        """Ids on the target side of each pair."""
-        return np.diff(self.target_offsets).astype(np.int32)
-
-    def source(self, i: int) -> Int32s:
+    def source(self, i: int) -> Ints:
         """The source ids of pair i."""
         return self.source_tokens[self.source_offsets[i] : self.source_offsets[i + 1]]
 
-    def target(self, i: int) -> Int32s:
+    def target(self, i: int) -> Ints:
         """The target ids of pair i."""
         return self.target_tokens[self.target_offsets[i] : self.target_offsets[i + 1]]
 
 
-def read_shards(folder: Path) -> Pairs:
-    """Read the split in `folder` (such as data/shards/C/train), in the manifest's order.
+def read_split(folder: Path) -> Pairs:
+    """Map the unpacked split in `folder` (such as data/unpacked/C/train), in the order of the manifest.
 
-    InputError names a shard that is missing, or whose bytes are not those that the manifest beside `folder` lists.
+    InputError names an array that is missing or cut short.
     """
-    manifest = read_json(folder.parent / "manifest.json")
-    shards = [_read_shard(folder.parent, entry) for entry in manifest["splits"][folder.name]["files"]]
-    return Pairs(*_flatten([shard["source"] for shard in shards]), *_flatten([shard["target"] for shard in shards]))
+    return Pairs(**{field.name: _mapped(folder / f"{field.name}.npy") for field in fields(Pairs)})
 
 
-def _read_shard(root: Path, entry: Any) -> pa.Table:
-    path = root / entry["path"]
-    advice = f"delete {root} and run its stage again"
+def _mapped(path: Path) -> Ints:
     try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing, though the manifest lists it; {advice}") from None
-    if hashlib.sha256(data).hexdigest() != entry["sha256"]:
-        raise InputError(f"{path}: damaged: its SHA-256 is not the manifest's; {advice}")
-    # As bytes: given the path, pyarrow would add a column for the `bucket=016` in it.
-    return pq.ParquetFile(io.BytesIO(data)).read(columns=["source", "target"])
+        # A plain view: slices of np.memmap itself take ten times as long.
+        return np.asarray(np.load(path, mmap_mode="r"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: damaged ({error}); delete {path.parents[1]}, it will be made again") from None
 
 
-def _flatten(columns: list[pa.ChunkedArray]) -> tuple[Int32s, Int64s]:
-    """All ids one after another, and the offsets between rows."""
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    tokens = [chunk.flatten().to_numpy() for chunk in chunks]
-    lengths = [chunk.value_lengths().to_numpy() for chunk in chunks]
-    offsets = np.concatenate([np.zeros(1, np.int64), *lengths]).cumsum(dtype=np.int64)
-    return np.concatenate([np.zeros(0, np.int32), *tokens]), offsets
+def unpack(shards: Path, unpacked: Path) -> None:
+    """Make the folder `unpacked` from the shards in `shards`, unless it is there and of the same manifest.
+
+    One process does it; others that want the same wait. It holds one row group of a shard at a time.
+    InputError names a shard that is missing, or whose bytes are not those that the manifest lists.
+    """
+    manifest = read_json(shards / "manifest.json")
+    record, made_from = unpacked / "unpacked.json", {"manifest_sha256": sha256(shards / "manifest.json")}
+
+    def is_current() -> bool:
+        return record.exists() and read_json(record) == made_from
+
+    if is_current():
+        return
+    with _only_one(unpacked):
+        if is_current():  # another process made it meanwhile
+            return
+        with whole_folder(unpacked) as folder:
+            pairs = sum(split["pairs"] for split in manifest["splits"].values())
+            with bar(pairs, f"unpacking {shards}", "pairs") as shown:
+                for split in manifest["splits"]:
+                    _unpack_split(shards, split, manifest, folder / split, shown)
+            write_json(folder / record.name, made_from)
+
+
+@contextmanager
+def _only_one(unpacked: Path) -> Iterator[None]:
+    unpacked.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(unpacked.with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=1)
+    except Timeout:
+        print(f"{unpacked}: waiting for the process that unpacks it", file=sys.stderr, flush=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _unpack_split(shards: Path, split: str, manifest: Any, folder: Path, shown: Any) -> None:
+    """Write the arrays of one split into `folder`, a batch of rows at a time."""
+    facts = manifest["splits"][split]
+    ids = np.uint16 if manifest["vocabulary"] <= UINT16 else np.int32
+    # The end symbol, which the trainer adds, must fit too.
+    lengths = np.uint16 if facts["longest"] + 1 < UINT16 else np.int32
+    folder.mkdir()
+    with ExitStack() as files:
+
+        def array(name: str, dtype: npt.DTypeLike, length: int) -> _Array:
+            return _Array(files.enter_context((folder / f"{name}.npy").open("wb")), dtype, length)
+
+        sides = {
+            side: _Side(
+                array(f"{side}_tokens", ids, facts[f"{side}_tokens"]),
+                array(f"{side}_offsets", np.int64, facts["pairs"] + 1),
+                array(f"{side}_lengths", lengths, facts["pairs"]),
+            )
+            for side in ("source", "target")
+        }
+        for rows in _rows(shards, facts["files"]):
+            for name, side in sides.items():
+                side.append(rows.column(name))
+            shown.update(len(rows))
+    if not all(side.complete for side in sides.values()):
+        raise InputError(
+            f"{shards}/manifest.json: its counts of {split} are not those of its shards; {_advice(shards)}"
+        )
+
+
+def _rows(shards: Path, entries: Any) -> Iterator[pa.RecordBatch]:
+    """All rows of the listed shards in turn; each shard is checked first."""
+    for entry in entries:
+        path = shards / entry["path"]
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:
+            raise InputError(f"{path}: missing, though the manifest lists it; {_advice(shards)}") from None
+        with file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != entry["sha256"]:
+                raise InputError(f"{path}: damaged: its SHA-256 is not the manifest's; {_advice(shards)}")
+            # As an open file: given the path, pyarrow would add a column for the `bucket=016` in it.
+            yield from pq.ParquetFile(file).iter_batches(ROWS, columns=["source", "target"])
+
+
+def _advice(shards: Path) -> str:
+    return f"delete {shards} and run its stage again"
+
+
+class _Array:
+    """A one-dimensional .npy file of known length, written piece by piece.
+
+    With plain writes: the pages of a writable map would count as memory of this process until they are on disk.
+    """
+
+    def __init__(self, file: BinaryIO, dtype: npt.DTypeLike, length: int) -> None:
+        self._file, self._dtype = file, np.dtype(dtype)
+        self.missing = length
+        header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (length,)}
+        np.lib.format.write_array_header_1_0(file, header)
+
+    def append(self, values: npt.NDArray[Any]) -> None:
+        # Not tofile, whose error on a full disk does not say that the disk is full.
+        self._file.write(values.astype(self._dtype).data)
+        self.missing -= len(values)
+
+
+class _Side:
+    """The arrays of one side of a split."""
+
+    def __init__(self, tokens: _Array, offsets: _Array, lengths: _Array) -> None:
+        self._tokens, self._offsets, self._lengths = tokens, offsets, lengths
+        self._end = np.int64(0)
+        offsets.append(np.zeros(1))
+
+    def append(self, sentences: pa.ListArray) -> None:
+        lengths = sentences.value_lengths().to_numpy()
+        offsets = self._end + lengths.cumsum(dtype=np.int64)
+        self._tokens.append(sentences.flatten().to_numpy())
+        self._lengths.append(lengths)
+        self._offsets.append(offsets)
+        self._end = offsets[-1]
+
+    @property
+    def complete(self) -> bool:
+        return not (self._tokens.missing or self._offsets.missing or self._lengths.missing)

@@ -1,8 +1,14 @@
 """Training as in section 5 of the paper, on one or many devices; a function of settings, data and seed.
 
 Each update takes one batch of the epoch's plan, divided over ranks and accumulation; the summed loss is divided once,
-by all its target tokens. Random numbers are drawn anew for each (seed, update, rank, piece), so that a training that
-was stopped and continued ends with the same weights as one that was not.
+by all its target tokens. Random numbers are drawn anew for each (seed, update, part of the batch), so that a training
+that was stopped and continued ends with the same weights as one that was not (on a CPU to the bit).
+
+What does not depend on the number of ranks: which pairs an update learns from, in which order, at which rate. Where a
+batch is cut into as many parts (as it is on 1, 2 and 4 ranks if a device takes a quarter of it), the dropout masks do
+not either, and the weights differ by the rounding of sums in another order. Cut into another number of parts, which
+follows from tokens_per_device and is a multiple of the ranks, each part draws other masks: the same training with
+other luck.
 """
 
 import os
@@ -14,7 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,10 +33,13 @@ from transformer.batches import Batch, collate, divide, plan_epoch
 from transformer.capacity import tokens_per_device
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
-from transformer.devices import has_bf16, pick_device
+from transformer.devices import has_bf16, peak_flops, pick_device
+from transformer.display import Display, Tell
+from transformer.files import remove_unfinished
 from transformer.loss import smoothed_loss
+from transformer.meter import Meter, all_sum
 from transformer.model import Transformer
-from transformer.progress import bar
+from transformer.prefetch import ahead
 from transformer.schedule import learning_rate
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
@@ -39,8 +48,23 @@ from transformer.subwords import EOS
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200
 SECONDS_BETWEEN_CHECKPOINTS = 600.0  # at most; each snapshot also brings one
+SECONDS_TO_BE_ENDED = 5.0  # within which torchrun tells the other ranks that one has failed; it looks each 0.1 s
+BATCHES_AHEAD = 2
 
 Report = Callable[[int, dict[str, float]], None]
+
+
+Part = tuple[NDArray[np.int32], Batch]  # what a rank computes at once; no indices: the batch counts nothing
+
+
+class Work(NamedTuple):
+    """One update's batch: the pairs of all ranks, this rank's parts on its device, and its place in the plans."""
+
+    update: int  # counted from 1
+    indices: NDArray[np.int32]
+    parts: list[Part]
+    epoch: int
+    batch: int  # of the epoch, counted from 1
 
 
 class Stopped(SystemExit):
@@ -61,7 +85,9 @@ class Trainer:
         valid: the pairs on which perplexity is measured.
         folder: for checkpoints and snapshots.
         made_by: what applies the updates (commit, machine); kept in the progress, once for each change of it.
+        made_from: all that the result depends on (settings, hashes of the data); kept in each checkpoint.
         report: called on rank 0 with (update, metrics) at each point of the curve.
+        tell: called on rank 0 every few seconds with where the training stands.
     """
 
     def __init__(
@@ -73,10 +99,13 @@ class Trainer:
         valid: Pairs,
         folder: Path,
         made_by: dict[str, Any] | None = None,
+        made_from: dict[str, Any] | None = None,
         report: Report = lambda update, metrics: None,
+        tell: Tell = lambda status: None,
     ) -> None:
         self.settings, self.training, self.folder, self.report = settings, training, folder, report
-        self.made_by = made_by or {}
+        self.tell = tell
+        self.made_by, self.made_from = made_by or {}, made_from or {}
         self.train_pairs, self.valid_pairs = train, valid
         self.train_lengths = train.source_lengths + 1, train.target_lengths + 1  # with the end symbol
         self.valid_lengths = valid.source_lengths + 1, valid.target_lengths + 1
@@ -99,43 +128,48 @@ class Trainer:
         self.precision = training.precision if bf16 else "fp32"
         self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
         self.tokens_per_device = tokens_per_device(training, self._try, self.device)
-        self.window = _Window()
         self.stop = threading.Event()
         self.saved = 0
-        self.progress: dict[str, Any] = {
-            "update": 0, "epoch": 0, "batch": 0, "seconds": 0.0, "validation_seconds": 0.0, "flops": 0.0,
-            "source_tokens": 0, "target_tokens": 0, "curve": [], "made_by": [],
-        }  # fmt: skip
+        self.progress: dict[str, Any] = {"update": 0, "epoch": 0, "batch": 0, "curve": [], "made_by": []}
+        # Products in two precisions have no one peak.
+        peak = None if self.precision == "bf16-loss" else peak_flops(self.device, self.body_bf16)
+        self.meter = Meter(self.progress, self.device, self.ranks, peak)
 
     def run(self) -> dict[str, Any]:
-        """Train to the last update and return what was done: seconds, tokens, FLOPs and the curve.
+        """Train to the last update and return what was done: seconds, tokens, FLOPs, their ratios, and the curve.
 
         Raises:
             Stopped: asked to end before that; a checkpoint holds all that was done.
             FloatingPointError: the loss is no longer finite.
         """
-        self.progress = resume(self.folder, self.model, self.optimizer) or self.progress
+        if self.rank == 0:
+            remove_unfinished(self.folder)
+        self.progress.update(resume(self.folder, self.model, self.optimizer) or {})
+        self.meter.restart()
         self.saved = self.progress["update"]
         if self.rank == 0 and self.saved:
             print(f"train: continuing after update {self.saved}", file=sys.stderr, flush=True)
         last_checkpoint = time.monotonic()
-        shown = bar(self.training.updates, "train", "update", self.progress["update"]) if self.rank == 0 else None
+        display = Display(self.training.updates, self.saved, self.tell) if self.rank == 0 else None
+        batches = ahead(self._batches(), BATCHES_AHEAD)
         try:
-            for update, indices in self._batches():
-                started = time.monotonic()
-                self.step(update, indices)
+            while True:
+                with self.meter.clock("seconds", "data_seconds"):
+                    work = next(batches, None)
+                if work is None:
+                    break
+                update = work.update
+                self.progress.update(update=update, epoch=work.epoch, batch=work.batch)
+                with self.meter.clock("seconds"):
+                    self.step(update, work.indices, work.parts)
                 if self.made_by not in self.progress["made_by"][-1:]:
                     self.progress["made_by"].append(self.made_by)
                 self.progress["date"] = datetime.now(UTC).isoformat(timespec="seconds")
-                self.progress["seconds"] += time.monotonic() - started
-                self.window.seconds += time.monotonic() - started
-                if shown is not None:
-                    shown.update()
-                self._after_update(update, shown)
+                self._after_update(update, display)
                 # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
                 if self.rank == 0:
                     due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
-                    if self.stop.is_set() or due or update % self.training.snapshot_every == 0:
+                    if self.stop.is_set() or due or self._is_snapshot(update):
                         self._checkpoint()
                         last_checkpoint = time.monotonic()
                     if self.stop.is_set():
@@ -143,62 +177,68 @@ class Trainer:
                         raise Stopped
             self._checkpoint()
         except RuntimeError:
-            if self.rank > 0 and self.stop.is_set():  # rank 0 has saved and left in the middle of an exchange
+            if self.ranks > 1 and self._another_has_left():
                 raise Stopped from None
             raise
         finally:
-            if shown is not None:
-                shown.close()
-        return self.progress
+            batches.close()
+            if display is not None:
+                display.close()
+        return {**self.progress, **self.meter.summary()}
 
-    def _batches(self) -> Iterator[tuple[int, NDArray[np.int32]]]:
-        """(update, indices) from where the training stands to its end; keeps the position in the plan."""
-        progress = self.progress
+    def _batches(self) -> Iterator[Work]:
+        """The work of each update from where the training stands to its end."""
+        update, epoch, done = (self.progress[name] for name in ("update", "epoch", "batch"))
         while True:
-            plan = plan_epoch(
-                *self.train_lengths, self.training.tokens_per_update, self.training.seed, progress["epoch"]
-            )
-            for position in range(progress["batch"], len(plan)):
-                if progress["update"] == self.training.updates:
+            plan = plan_epoch(*self.train_lengths, self.training.tokens_per_update, self.training.seed, epoch)
+            for number, indices in enumerate(plan[done:], start=done + 1):
+                if update == self.training.updates:
                     return
-                progress["batch"] = position + 1
-                progress["update"] += 1
-                yield progress["update"], plan[position]
-            progress["epoch"], progress["batch"] = progress["epoch"] + 1, 0
+                update += 1
+                yield Work(update, indices, self._parts(indices), epoch, number)
+            epoch, done = epoch + 1, 0
 
-    def step(self, update: int, indices: NDArray[np.int32]) -> None:
-        """Apply one update, counted from 1, from the pairs of these indices (the batch of all ranks)."""
+    def _parts(self, indices: NDArray[np.int32]) -> list[Part]:
+        """This rank's parts of the batch of all ranks."""
+        parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device)
+        # Where a batch has fewer rows than there are parts, some part gets one row that counts nothing.
+        return [
+            (part, collate(self.train_pairs, part if len(part) else indices[:1]).to(self.device))
+            for part in parts[self.rank :: self.ranks]
+        ]
+
+    def step(self, update: int, indices: NDArray[np.int32], parts: list[Part] | None = None) -> None:
+        """Apply one update, counted from 1, from the pairs of these indices (the batch of all ranks).
+
+        Args:
+            update: its number.
+            indices: of the pairs.
+            parts: this rank's, if they have been made before.
+        """
         rate = learning_rate(update, self.settings.d_model, self.training.warmup, self.training.learning_rate_factor)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.parallel.train()
         source_tokens, target_tokens = (int(lengths[indices].sum()) for lengths in self.train_lengths)
-        parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device)
-        shares = parts[self.rank :: self.ranks]
-        for number, share in enumerate(shares):
-            torch.manual_seed(_mix(self.training.seed, update, self.rank, number))
-            # Where a batch has fewer rows than there are parts, some part gets one row that counts nothing.
-            batch = collate(self.train_pairs, share if len(share) else indices[:1]).to(self.device)
-            with self._gradients_stay_here(number < len(shares) - 1):
-                loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(share) > 0)
+        parts = self._parts(indices) if parts is None else parts
+        for number, (part, batch) in enumerate(parts):
+            torch.manual_seed(_mix(self.training.seed, update, number * self.ranks + self.rank))
+            with self._gradients_stay_here(number < len(parts) - 1):
+                loss, nll = self._loss(batch, label_smoothing=self.training.label_smoothing, counts=len(part) > 0)
                 # DDP takes the mean over ranks; the division by all target tokens must come out once.
                 (loss * (self.ranks / target_tokens)).backward()
-            if len(share):
-                self.window.loss += loss.detach()
-                self.window.nll += nll.detach()
-                # Ranks share a batch evenly, to a row: this one's operations stand for all.
-                self.progress["flops"] += batch_flops(self.settings, self.model.embedding.size(0), batch) * self.ranks
+            if len(part):
+                flops = batch_flops(self.settings, self.model.embedding.size(0), batch)
+                self.meter.add_part(batch, flops, loss, nll)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        self.window.tokens += target_tokens
-        self.window.rate = rate
-        self.progress["source_tokens"] += source_tokens
-        self.progress["target_tokens"] += target_tokens
+        self.meter.add_update(rate, source_tokens, target_tokens)
 
     def _try(self, tokens: int) -> None:
         """Forward and backward pass of a made-up part of so many tokens, in sentences of 32."""
         ids = torch.full((tokens // 32, 32), EOS, device=self.device)
-        self._loss(Batch(ids, ids, ids, None, tokens), label_smoothing=0.1)[0].backward()
+        every = torch.arange(ids.numel(), device=self.device)
+        self._loss(Batch(ids, ids, ids.flatten(), every, None, tokens, tokens), label_smoothing=0.1)[0].backward()
         self.optimizer.zero_grad(set_to_none=True)
 
     def _gradients_stay_here(self, wanted: bool) -> AbstractContextManager[None]:
@@ -210,33 +250,51 @@ class Trainer:
     def _loss(self, batch: Batch, label_smoothing: float, counts: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.body_bf16):
             y_BTD = self.parallel(batch.source_BS, batch.target_BT, batch.mask)
-        real = batch.real if counts else torch.zeros_like(batch.real)
-        y_ND = y_BTD[real].float()
-        return smoothed_loss(y_ND, self.model.embedding, batch.gold_BT[real], label_smoothing, self.loss_dtype)
+        count = batch.target_tokens if counts else 0
+        # By indices that came with the batch: to find them in a mask, the host would have to wait for the device.
+        y_ND = y_BTD.flatten(0, 1).index_select(0, batch.positions_N[:count]).float()
+        return smoothed_loss(y_ND, self.model.embedding, batch.gold_N[:count], label_smoothing, self.loss_dtype)
 
-    def _after_update(self, update: int, shown: Any) -> None:
-        """Snapshots, validation and the curve, each at fixed update numbers."""
+    def _another_has_left(self) -> bool:
+        """Whether an exchange failed because another rank has: torchrun then ends this one.
+
+        That rank's own error shall be seen, and seen first. Slept through in short pieces, as a signal that comes in a
+        wait for `stop` could find its lock taken.
+        """
+        end = time.monotonic() + SECONDS_TO_BE_ENDED
+        while not self.stop.is_set() and time.monotonic() < end:
+            time.sleep(0.1)
+        return self.stop.is_set()
+
+    def _is_snapshot(self, update: int) -> bool:
+        """Counted back from the last update, which is always one: without averaging, it is the model."""
+        return (self.training.updates - update) % self.training.snapshot_every == 0
+
+    def _after_update(self, update: int, display: Display | None) -> None:
+        """Snapshots, validation and the curve, each at fixed update numbers; what is shown, by the clock."""
         training = self.training
         last = update == training.updates
-        if self.rank == 0 and update % training.snapshot_every == 0:
+        if display is not None:
+            display.bar.update()
+        if self.rank == 0 and self._is_snapshot(update):
             self._check_finite()
             write_snapshot(self.folder, update, self.model, training.keep_snapshots)
         validate = update % training.validate_every == 0 or last
         if not validate and update % max(1, training.updates // CURVE_POINTS) != 0:
+            if display is not None and display.due():
+                display.show(self.progress, self.meter.read(together=False))
             return
         self._check_finite()
-        metrics = self.window.metrics(self.ranks)
-        self.window.reset()
+        metrics = self.meter.read(together=True)
+        self.meter.restart()
         if validate:
-            started = time.monotonic()
-            metrics["valid_nll"] = self.validate()
-            metrics["valid_perplexity"] = float(np.exp(metrics["valid_nll"]))
-            self.progress["validation_seconds"] += time.monotonic() - started
+            with self.meter.clock("validation_seconds"):
+                metrics["valid_nll"] = self.validate()
+                metrics["valid_perplexity"] = float(np.exp(metrics["valid_nll"]))
         self.progress["curve"].append({"update": update, **metrics})
-        if self.rank == 0:
-            rounded = {"loss": f"{metrics['loss']:.3f}", "tokens/s": f"{metrics['tokens_per_second']:.0f}"}
-            shown.set_postfix(rounded, refresh=False)
-            self.report(update, metrics)
+        if display is not None:
+            self.report(update, {**metrics, "seconds_left": display.seconds_left(update)})
+            display.show(self.progress, metrics)
 
     @torch.no_grad()
     def validate(self) -> float:
@@ -255,45 +313,15 @@ class Trainer:
 
     def _check_finite(self) -> None:
         """What is not a number must not overwrite a good checkpoint; every rank's reaches the shared embedding."""
-        if not torch.isfinite(self.window.loss + self.model.embedding.detach().sum()):
+        self.meter.wait_for_device()
+        if not torch.isfinite(self.meter.loss + self.model.embedding.detach().sum()):
             raise FloatingPointError(f"the loss or the weights at update {self.progress['update']} are not finite")
 
     def _checkpoint(self) -> None:
         if self.rank == 0 and self.saved != self.progress["update"]:
             self._check_finite()
-            write_checkpoint(self.folder, self.model, self.optimizer, self.progress)
+            write_checkpoint(self.folder, self.model, self.optimizer, self.progress, self.made_from)
             self.saved = self.progress["update"]
-
-
-class _Window:
-    """Sums since the last point of the curve; on the device, so that no update waits for them."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        self.loss: Any = 0.0
-        self.nll: Any = 0.0
-        self.tokens, self.seconds, self.rate = 0, 0.0, 0.0
-
-    def metrics(self, ranks: int) -> dict[str, float]:
-        sums = torch.tensor([float(self.loss), float(self.nll)], dtype=torch.float64)
-        if ranks > 1:
-            sums = all_sum(sums, pick_device())
-        loss, nll = (sums / self.tokens).tolist()
-        return {
-            "loss": loss,
-            "perplexity": float(np.exp(nll)),
-            "learning_rate": self.rate,
-            "tokens_per_second": self.tokens / self.seconds,
-        }
-
-
-def all_sum(values: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """The sum of a small tensor over all ranks."""
-    values = values.to(device)
-    dist.all_reduce(values)
-    return values.cpu()
 
 
 def stop_when_asked(trainer: Trainer, parent: int) -> None:

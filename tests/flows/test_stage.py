@@ -42,6 +42,16 @@ def test_the_exit_code_of_a_rank_passes_through_torchrun(workspace: Path) -> Non
     assert caught.value.is_bad_input
 
 
+def test_the_cause_is_what_the_failing_rank_said() -> None:
+    report = ["torchrun: a report", "  exitcode  : 1 (pid: 7)", "ERROR: failed to reproduce 'train@tiny'"]
+    assert (
+        StageError("train@tiny", 1, ["error: rank 1: ValueError: x", *report * 20], False).cause
+        == "rank 1: ValueError: x"
+    )
+    killed = ["  traceback : Signal 9 (SIGKILL) received by PID 7", *report]
+    assert StageError("train@tiny", 1, killed).cause == "Signal 9 (SIGKILL) received by PID 7"
+
+
 def test_what_the_check_refuses_is_bad_input(workspace: Path) -> None:
     Path("tasks/check.py").write_text("import sys; print('error: params.yaml: no'); sys.exit(2)")
     with pytest.raises(BadInput, match=r"^params\.yaml: no$"):

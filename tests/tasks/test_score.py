@@ -1,5 +1,7 @@
 """Scores: sacreBLEU's own numbers, and counts that must agree before any is computed."""
 
+import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,56 @@ def test_bleu_is_sacrebleus_with_its_signature(folders: tuple[Path, Path]) -> No
     assert "tok:13a" in scores["bleu"]["signature"]
     assert scores["sentences"] == 3
     assert scores["bleu_of_copied_source"]["score"] < 5
+
+
+@pytest.fixture
+def cased(tmp_path: Path) -> tuple[Path, Path]:
+    """Raw references with capitals and stops, and the outputs of a model that writes lower-cased tokens."""
+    corpus, outputs = tmp_path / "corpus", tmp_path / "outputs"
+    corpus.mkdir()
+    outputs.mkdir()
+    write_lines(corpus / "test.en", ["Uno.", "Two."])
+    write_lines(corpus / "test.xx", ["Da Hund, rota, zet da Gato.", "Da Gato ist alta!"])
+    write_lines(outputs / "test.xx", ["da hund, rota, zet da vogi.", "da gato ist alta!"])
+    write_lines(outputs / "test.tokens.xx", ["da hund , rota , zet da vogi .", "da gato ist alta !"])
+    return corpus, outputs
+
+
+@pytest.mark.fault("F29")
+@pytest.mark.fault("F30")
+def test_bleu_is_measured_on_plain_text_without_case_and_on_tokens_each_under_its_name(
+    cased: tuple[Path, Path],
+) -> None:
+    scores = score_split(*cased, "test", LANGUAGES)
+    tokens = scores["bleu_lowercase_tokens"]
+    # By hand: 14 tokens, 13 right; 12 pairs, 10 right; 10 triples, 8 right; 8 quadruples, 6 right; equally long.
+    assert tokens["precisions"] == pytest.approx([100 * 13 / 14, 100 * 10 / 12, 100 * 8 / 10, 100 * 6 / 8])
+    assert tokens["score"] == pytest.approx(100 * (13 / 14 * 10 / 12 * 8 / 10 * 6 / 8) ** 0.25)
+    assert (tokens["brevity_penalty"], tokens["output_tokens"], tokens["reference_tokens"]) == (1.0, 14, 14)
+    assert "case:lc|eff:no|tok:none" in tokens["signature"]
+    assert "sacremoses" in tokens["signature"]
+    assert "case:lc|eff:no|tok:13a" in scores["bleu_lowercase"]["signature"]
+    assert "case:mixed|eff:no|tok:13a" in scores["bleu"]["signature"]
+    assert scores["bleu"]["score"] < scores["bleu_lowercase"]["score"]
+
+
+def test_outputs_without_tokens_of_their_own_are_tokenised(cased: tuple[Path, Path]) -> None:
+    written = score_split(*cased, "test", LANGUAGES)["bleu_lowercase_tokens"]
+    (cased[1] / "test.tokens.xx").unlink()
+    assert score_split(*cased, "test", LANGUAGES)["bleu_lowercase_tokens"] == written
+
+
+def test_the_reference_of_multi30k_has_as_many_tokens_as_published(tmp_path: Path) -> None:
+    if "REPRO_DATA" not in os.environ:
+        pytest.skip("REPRO_DATA is not set: the folder that holds multi30k/")
+    packed = Path(os.environ["REPRO_DATA"]) / "multi30k/test_2016_flickr.de.gz"
+    lines = gzip.decompress(packed.read_bytes()).decode().removesuffix("\n").split("\n")
+    for name in ("corpus/test.en", "corpus/test.de", "outputs/test.de"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        write_lines(tmp_path / name, lines)
+    languages = {"source": "en", "target": "de"}
+    scores = score_split(tmp_path / "corpus", tmp_path / "outputs", "test", languages)
+    assert scores["bleu_lowercase_tokens"]["reference_tokens"] == 12103
 
 
 def test_different_counts_are_named(folders: tuple[Path, Path]) -> None:

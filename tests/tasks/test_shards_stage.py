@@ -13,7 +13,7 @@ from tasks.subwords import learn_subwords
 from transformer.errors import InputError
 from transformer.files import sha256
 from transformer.settings import TextSettings
-from transformer.shards import read_shards
+from transformer.shards import read_split, unpack
 from transformer.subwords import UNK, Subwords
 
 WORDS = ["red", "green", "blue", "door", "house", "tree", "is", "has", "a", "the"]
@@ -60,10 +60,15 @@ def manifest(shards, split="train"):
     return json.loads((shards / "manifest.json").read_text(encoding="utf-8"))["splits"][split]
 
 
+def read_shards(shards, split):
+    unpack(shards, shards.with_name("unpacked"))
+    return read_split(shards.with_name("unpacked") / split)
+
+
 def test_every_pair_is_there_as_the_ids_of_its_lines(shards, subwords):
     model = Subwords(subwords / "subwords.model")
     expected = sorted(zip(model.encode(a for a, _ in TRAIN), model.encode(b for _, b in TRAIN), strict=True))
-    pairs = read_shards(shards / "train")
+    pairs = read_shards(shards, "train")
     assert sorted((pairs.source(i).tolist(), pairs.target(i).tolist()) for i in range(len(pairs))) == expected
     assert pairs.source_lengths.tolist() == [len(pairs.source(i)) for i in range(60)]
     assert pairs.target_lengths.sum() == len(pairs.target_tokens) == manifest(shards)["target_tokens"]
@@ -131,7 +136,7 @@ def test_unknown_characters_are_counted(shards):
     tokens = manifest(shards, "valid")["source_tokens"] + manifest(shards, "valid")["target_tokens"]
     assert manifest(shards, "valid")["unknown_share"] == pytest.approx(1 / tokens)
     assert manifest(shards)["unknown_share"] == 0
-    assert list(read_shards(shards / "valid").source_tokens).count(UNK) == 1
+    assert list(read_shards(shards, "valid").source_tokens).count(UNK) == 1
 
 
 def test_a_split_of_which_nothing_is_left_says_why(subwords, tmp_path):
@@ -147,13 +152,13 @@ def test_a_missing_or_damaged_shard_is_named(shards, damage):
     path = shards / manifest(shards)["files"][1]["path"]
     damage(path)
     with pytest.raises(InputError, match=rf"bucket=\d+/{path.name}: (missing|damaged)"):
-        read_shards(shards / "train")
+        read_shards(shards, "train")
 
 
 def test_shards_without_a_manifest_are_refused(shards):
     (shards / "manifest.json").unlink()
     with pytest.raises(InputError, match=r"manifest\.json: no such file"):
-        read_shards(shards / "train")
+        read_shards(shards, "train")
 
 
 def test_lines_are_prepared_as_the_sub_words_were(tmp_path):
@@ -161,7 +166,7 @@ def test_lines_are_prepared_as_the_sub_words_were(tmp_path):
     text = TextSettings(lowercase=True, tokenise="moses")
     learn_subwords(corpus, text, SubwordSettings(vocabulary=50, sample=1000, seed=1), tmp_path / "subwords")
     write_shards(corpus, tmp_path / "subwords", settings(), tmp_path / "ours")
-    pairs, model = read_shards(tmp_path / "ours" / "train"), Subwords(tmp_path / "subwords" / "subwords.model")
+    pairs, model = read_shards(tmp_path / "ours", "train"), Subwords(tmp_path / "subwords" / "subwords.model")
     found = {(tuple(pairs.source(i)), tuple(pairs.target(i))) for i in range(len(pairs))}
     source, target = map(tuple, model.encode(["the red door , a tree .", "rot ."]))
     assert (source, target) in found

@@ -1,5 +1,6 @@
 """What a training checks before it starts, each in one line and exit code 2."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -44,8 +45,10 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def assert_refused(folder: Path, message: str) -> None:
     done = command(folder, "tasks.train", "--check", "e")
     assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    *progress, last = done.stderr.splitlines()
+    assert last.startswith("error: ")
+    assert message in last
+    assert all(line.startswith("unpacking ") for line in progress)
 
 
 def test_what_is_whole_can_start(prepared: Path) -> None:
@@ -57,8 +60,10 @@ def test_a_damaged_shard_is_named(prepared: Path) -> None:
     shard = next((prepared / "data/shards/c/train").rglob("*.parquet"))
     content = shard.read_bytes()
     shard.write_bytes(content[:-10])
+    shutil.rmtree(prepared / "data/unpacked", ignore_errors=True)  # what is unpacked was checked then
     try:
         assert_refused(prepared, str(shard.relative_to(prepared)))
+        assert not list((prepared / "data/unpacked").glob("*/"))
     finally:
         shard.write_bytes(content)
 

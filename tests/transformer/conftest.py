@@ -16,9 +16,10 @@ VOCABULARY = 12
 SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1, **PAPER)
 
 
-def flat(sentences: list[list[int]]) -> tuple[Any, Any]:
-    lengths = [len(sentence) for sentence in sentences]
-    return np.array([i for s in sentences for i in s], np.int32), np.cumsum([0, *lengths]).astype(np.int64)
+def flat(sentences: list[list[int]]) -> tuple[Any, Any, Any]:
+    """Tokens, offsets and lengths."""
+    lengths = np.array([len(sentence) for sentence in sentences], np.uint16)
+    return np.array([i for s in sentences for i in s], np.uint16), np.cumsum([0, *lengths], dtype=np.int64), lengths
 
 
 def backwards(count: int, seed: int) -> Pairs:

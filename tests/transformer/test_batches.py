@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from tests.transformer.conftest import backwards
 from transformer.batches import collate, divide, plan_epoch
@@ -76,12 +77,28 @@ def test_the_parts_are_the_same_however_many_ranks_share_them() -> None:
 
 def test_tensors_carry_begin_and_end_symbols_and_padding_behind() -> None:
     pairs = backwards(5, seed=3)
-    batch = collate(pairs, np.arange(5))
-    for row in range(5):
-        source, target = pairs.source(row).tolist(), pairs.target(row).tolist()
-        assert [i for i in batch.source_BS[row].tolist() if i != PAD] == [*source, EOS]
-        assert [i for i in batch.target_BT[row].tolist() if i != PAD] == [BOS, *target]
-        assert [i for i in batch.gold_BT[row].tolist() if i != PAD] == [*target, EOS]
+    batch = collate(pairs, np.array([4, 0, 2]))
+    real = torch.zeros(batch.target_BT.numel(), dtype=torch.long)
+    real[batch.positions_N] = batch.gold_N
+    for row, i in enumerate([4, 0, 2]):
+        source, target = pairs.source(i).tolist(), pairs.target(i).tolist()
+        assert strip_padding(batch.source_BS[row]) == [*source, EOS]
+        assert strip_padding(batch.target_BT[row]) == [BOS, *target]
+        assert strip_padding(real.view_as(batch.target_BT)[row]) == [*target, EOS]
         assert batch.mask is not None
         assert int(batch.mask[row].sum()) == len(source) + 1
-    assert batch.target_tokens == int(batch.real.sum())
+    assert batch.target_tokens == len(batch.gold_N)
+    assert batch.source_tokens == int(batch.mask.sum())
+
+
+def strip_padding(ids: torch.Tensor) -> list[int]:
+    """The ids before the padding, which must be nothing but that."""
+    length = int((ids != PAD).sum())
+    assert (ids[length:] == PAD).all()
+    return ids[:length].tolist()
+
+
+def test_equal_lengths_need_no_mask() -> None:
+    pairs = backwards(50, seed=3)
+    length = pairs.source_lengths[0]
+    assert collate(pairs, np.flatnonzero(pairs.source_lengths == length)).mask is None

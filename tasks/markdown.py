@@ -1,0 +1,33 @@
+"""How the reports write tables, settings, times and commits."""
+
+from typing import Any
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in [header, ["---"] * len(header), *rows]]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def number(value: float | None) -> str:
+    """A number as people write it; large ones by their magnitude, a missing one as a dash."""
+    if value is None:
+        return "–"
+    return f"{value:.1e}".replace("e+", "e") if value >= 1e6 else str(value)
+
+
+def settings(values: dict[str, Any]) -> str:
+    """Names and values on one line."""
+    return ", ".join(f"{key} {value}" for key, value in values.items())
+
+
+def duration(seconds: float) -> str:
+    """Hours and minutes, or minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def short_commit(commit: str) -> str:
+    """Eight digits, and whether there were changes that no commit has."""
+    return commit[:8] + ("+changes" if commit.endswith("+changes") else "")

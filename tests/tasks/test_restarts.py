@@ -1,0 +1,164 @@
+"""A failing rank, a stop from outside and a foreign checkpoint, in real trainings under torchrun."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tasks import train
+from tasks.settings import read_experiment
+from tests.workspace import ROOT, corpus_settings, environment, experiment_settings, write_corpus
+from transformer.checkpoints import checkpoints
+
+# `tasks.train`, in which rank 1 fails before an update, in as many starts as FAILURES says, and nothing is fast.
+JOB = """
+import os, time
+from tasks import train
+from transformer.errors import run_main
+from transformer.trainer import Trainer
+
+step = Trainer.step
+
+def failing_step(self, update, indices):
+    if self.rank == 1 and update == 30 and int(os.environ["TORCHELASTIC_RESTART_COUNT"]) < int(os.environ["FAILURES"]):
+        raise ValueError("a cable is broken\\nand more of it")
+    time.sleep(float(os.environ.get("PAUSE", "0")))
+    step(self, update, indices)
+
+Trainer.step = failing_step
+run_main(train.main)
+"""
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shards of the made-up language, and two experiments on them that differ in their warm-up."""
+    folder = tmp_path_factory.mktemp("workspace")
+    write_corpus(folder / "text")
+    one, other = experiment_settings("c", updates=60), experiment_settings("c", updates=60)
+    other["training"]["warmup"] = 90
+    params = {"corpora": {"c": corpus_settings(folder / "text")}, "experiments": {"one": one, "other": other}}
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    (folder / "job.py").write_text(JOB)
+    for stage in ("corpus", "subwords", "shards"):
+        done = run(folder, sys.executable, "-m", f"tasks.{stage}", "c")
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def run(folder: Path, *command: str, **extra: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, cwd=folder, env=environment(PYTHONPATH=str(ROOT), **extra), capture_output=True, text=True, timeout=200
+    )
+
+
+def torchrun(max_restarts: int, experiment: str) -> list[str]:
+    return ["torchrun", "--nproc-per-node=2", f"--max-restarts={max_restarts}", "job.py", experiment]
+
+
+@pytest.mark.slow
+def test_a_failed_training_goes_on_from_its_last_checkpoint(workspace: Path) -> None:
+    done = run(workspace, *torchrun(1, "one"), FAILURES="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.index("error: rank 1: ValueError: a cable is broken\n") < done.stderr.index(
+        "train: continuing after update 20"
+    )
+    assert (workspace / "runs/one/weights/snapshot-00000060.safetensors").exists()
+
+
+@pytest.mark.slow
+def test_the_failing_ranks_error_is_the_first_and_the_only_one(workspace: Path) -> None:
+    done = run(workspace, *torchrun(0, "other"), FAILURES="9")
+    assert done.returncode == 1
+    said = done.stderr.partition("torch/distributed/elastic")[0]  # what comes behind is torchrun's report
+    assert re.findall("^error: .*", done.stderr, re.M) == ["error: rank 1: ValueError: a cable is broken"]
+    assert said.count("Traceback") == 1
+    assert "ValueError: a cable is broken\nand more of it\n" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["torchrun", "all"])
+def test_asked_to_stop_it_saves_and_is_not_started_again(workspace: Path, whom: str) -> None:
+    shutil.rmtree(workspace / "runs/other", ignore_errors=True)
+    job = subprocess.Popen(
+        torchrun(3, "other"), cwd=workspace, start_new_session=True, stderr=subprocess.PIPE, text=True,
+        env=environment(PYTHONPATH=str(ROOT), FAILURES="0", PAUSE="0.1"),
+    )  # fmt: skip
+    state = workspace / "runs/other/state"
+    deadline = time.monotonic() + 120
+    while not checkpoints(state):
+        assert job.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    asked = time.monotonic()
+    (os.kill if whom == "torchrun" else os.killpg)(job.pid, signal.SIGTERM)
+    errors = job.communicate(timeout=60)[1]
+    assert time.monotonic() - asked < 20
+    assert job.returncode != 0
+    stopped = re.search(r"train: stopped after update (\d+), which is saved", errors)
+    assert stopped, errors
+    assert checkpoints(state)[-1].name == f"checkpoint-{int(stopped[1]):08d}"
+    assert "continuing" not in errors
+
+
+def inputs_of(folder: Path, experiment: str) -> dict[str, Any]:
+    settings = read_experiment(experiment, *train.SECTIONS, path=folder / "params.yaml")
+    return train.fingerprint(settings, train.read_inputs(settings.corpus))
+
+
+def test_a_checkpoint_of_other_settings_is_refused_with_the_difference(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(workspace)
+    there, wanted = inputs_of(workspace, "one"), inputs_of(workspace, "other")
+    folder = Path("runs/other")
+    shutil.rmtree(folder, ignore_errors=True)
+    train.set_aside_other(folder, wanted)
+    train.write_json(folder / "state/checkpoint-00000020/settings.json", there)
+    for options in ([], ["--check"]):
+        done = run(workspace, sys.executable, "-m", "tasks.train", *options, "other")
+        assert done.returncode == 2
+        assert done.stderr.splitlines() == [
+            "error: runs/other/state/checkpoint-00000020: made from other settings or data "
+            "(training.warmup 100, now 90); move it out of this folder"
+        ]
+    shutil.rmtree(folder)
+
+
+def test_checkpoints_of_the_same_settings_and_damaged_ones_are_not_refused(tmp_path: Path) -> None:
+    wanted = {"model": {"layers": 1}, "subwords": "a"}
+    train.set_aside_other(tmp_path, wanted)
+    train.write_json(tmp_path / "state/checkpoint-00000001/settings.json", wanted)
+    (tmp_path / "state/checkpoint-00000002").mkdir()
+    (tmp_path / "state/checkpoint-00000002/settings.json").write_text('{"model"')
+    train.refuse_foreign(tmp_path, wanted)
+
+
+def test_a_state_that_will_be_set_aside_is_not_refused(tmp_path: Path) -> None:
+    train.set_aside_other(tmp_path, {"model": {"layers": 1}})
+    train.write_json(tmp_path / "state/checkpoint-00000001/settings.json", {"model": {"layers": 1}})
+    train.refuse_foreign(tmp_path, {"model": {"layers": 2}})
+
+
+def test_states_of_unknown_settings_are_all_kept(tmp_path: Path) -> None:
+    for number in (1, 2, 3):
+        (tmp_path / f"state/checkpoint-{number}").mkdir(parents=True)
+        train.set_aside_other(tmp_path, {"model": {"layers": 1}})
+        (tmp_path / "state/settings.json").unlink()
+        (tmp_path / "state").rmdir()
+    assert sorted(path.name for path in tmp_path.glob("old-*/*")) == ["checkpoint-1", "checkpoint-2", "checkpoint-3"]
+
+
+def test_how_often_it_may_start_again_starts_no_training_anew() -> None:
+    settings = read_experiment("tiny", *train.SECTIONS, path=ROOT / "params.yaml")
+    inputs = train.Inputs(None, None, 90, {}, {"shards": "a"})  # type: ignore[arg-type]
+    before = train.fingerprint(settings, inputs)
+    settings.training = settings.training.model_copy(update={"max_restarts": 99})
+    assert train.fingerprint(settings, inputs) == before
