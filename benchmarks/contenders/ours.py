@@ -12,6 +12,7 @@ import torch.distributed as dist
 
 from benchmarks.contenders.job import Finished, Job, Stopwatch, measure, peak_bytes, read_job, tell
 from tasks.settings import read_experiment
+from transformer.meter import TOTALS
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
 from transformer.trainer import Trainer
@@ -53,23 +54,23 @@ def train(job: Job, watch: Stopwatch) -> None:
     """Train until the watch has enough; that of rank 0 decides."""
     pairs = read_pairs(job)
     trainer = Trainer(*settings(job), job.vocabulary, pairs, pairs, Path(job.folder))
-    step, positions = trainer.step, [0, 0]
-
-    def count(module: Any, arguments: tuple[Any, ...]) -> None:
-        positions[0] += arguments[0].numel() * job.ranks  # ranks share a batch evenly
-        positions[1] += arguments[1].numel() * job.ranks
+    step = trainer.step
 
     def counted_step(*arguments: Any) -> None:
         before = dict(trainer.progress)
         step(*arguments)
-        source, target = (trainer.progress[name] - before[name] for name in ("source_tokens", "target_tokens"))
+        new = {name: trainer.progress[name] - before[name] for name in TOTALS}
         with together(job.ranks):
-            watch.lap((source, positions[0]), (target, positions[1]))
-        positions[:] = 0, 0
+            watch.lap(tokens_and_positions(new, "source"), tokens_and_positions(new, "target"))
 
-    trainer.parallel.register_forward_pre_hook(count)
     trainer.step = counted_step  # type: ignore[assignment, method-assign]
     trainer.run()
+
+
+def tokens_and_positions(new: dict[str, Any], side: str) -> tuple[int, int]:
+    """Of all ranks in one step; padding is counted for this rank's part, and that of the others is like it."""
+    positions, padding, tokens = (new[f"{side}_{name}"] for name in ("positions", "padding", "tokens"))
+    return tokens, round(tokens * positions / (positions - padding))
 
 
 @contextmanager

@@ -56,6 +56,13 @@ def test_a_toolkit_that_does_not_install_says_why(tmp_path: Path, monkeypatch: p
         environments.python_for("other")
 
 
+def test_every_contender_has_a_script_and_pinned_needs() -> None:
+    assert all((environments.CONTENDERS / f"{name.removesuffix('_ranks')}.py").exists() for name in train.CONTENDERS)
+    lists = list(environments.CONTENDERS.glob("*.txt"))
+    assert len(lists) == 5
+    assert all("==" in line for path in lists for line in path.read_text().splitlines())
+
+
 def test_the_stopwatch_counts_real_tokens_and_padding_after_the_first_steps() -> None:
     watch = Stopwatch(seconds=0.0)
     with pytest.raises(Finished):
