@@ -39,7 +39,7 @@ SETTINGS = TrainingSettings(
     label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3, validate_every=50,
     seed=1,
 )  # fmt: skip
-TIMES = ("seconds", "validation_seconds", "date", "curve")  # a curve's points are means since the last start
+COUNTED = ("update", "epoch", "batch", "flops", "source_tokens", "target_tokens")  # all of its progress but times
 # A Python that starts with torch takes seconds. Here each training is forked from this process, which has loaded it
 # and computes nothing itself.
 PROCESSES = multiprocessing.get_context("fork")
@@ -84,13 +84,18 @@ def live(folder: Path, seconds: float | None) -> bool:
 
 
 def result(folder: Path) -> dict[str, Any]:
-    """All that a finished training leaves: hashes of its files, and its progress without times."""
+    """All that a finished training leaves: hashes of its files, and what it counted."""
     newest = checkpoints(folder)[-1]
     files = [newest / "weights.safetensors", newest / "optimizer.safetensors", *snapshots(folder)]
     hashes = {str(path.relative_to(folder)): sha256(path) for path in files}
-    progress = {key: value for key, value in read_json(newest / "progress.json").items() if key not in TIMES}
+    progress = read_json(newest / "progress.json")
     unfinished = sorted(path.name for path in folder.glob(".*"))
-    return {**hashes, **progress, "checkpoints": len(checkpoints(folder)), "unfinished": unfinished}
+    return {
+        **hashes,
+        **{key: progress[key] for key in COUNTED},
+        "checkpoints": len(checkpoints(folder)),
+        "unfinished": unfinished,
+    }
 
 
 def look(folder: Path, batches: int, outcome: Outcome) -> None:

@@ -27,11 +27,11 @@ from transformer.trainer import Trainer
 
 step = Trainer.step
 
-def failing_step(self, update, indices):
+def failing_step(self, update, *work):
     if self.rank == 1 and update == 30 and int(os.environ["TORCHELASTIC_RESTART_COUNT"]) < int(os.environ["FAILURES"]):
         raise ValueError("a cable is broken\\nand more of it")
     time.sleep(float(os.environ.get("PAUSE", "0")))
-    step(self, update, indices)
+    step(self, update, *work)
 
 Trainer.step = failing_step
 run_main(train.main)
