@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # checking needs no torch, and is quick without it
     from transformer.trainer import Trainer
 
 SECONDS_TO_WAIT = 60.0
-# The other ranks wait for rank 0 while it saves, which takes seconds: 2.6 GB for the big model, flushed and hashed.
+# The other ranks wait for rank 0 while it saves: 2.6 GB for the big model, hashed and flushed, in seconds to a minute.
 LONGEST_WAIT = timedelta(minutes=30)
 SECTIONS = ("corpus", "preset", "model", "training")
 

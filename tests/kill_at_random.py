@@ -16,28 +16,30 @@ import secrets
 import signal
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo  # an optimiser loads it, which in each training would take a second
 
 from tests.transformer.conftest import SMALL, VOCABULARY, backwards
 from transformer.batches import plan_epoch
-from transformer.checkpoints import checkpoints
+from transformer.checkpoints import checkpoints, snapshots
 from transformer.errors import InputError
 from transformer.files import read_json, sha256
 from transformer.settings import TrainingSettings
 from transformer.trainer import Trainer
 
-UPDATES = 120
-LONGEST_LIFE = 1.0  # seconds, of which a start takes a tenth to a third
+UPDATES = 60
+LONGEST_LIFE = 1 / 6  # of the time of an uninterrupted training; a start takes a small part of it
 SETTINGS = TrainingSettings(
     updates=UPDATES, tokens_per_update=60, tokens_per_device=40, warmup=100, learning_rate_factor=1.0, beta2=0.98,
-    label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3, validate_every=50,
+    label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3, validate_every=25,
     seed=1,
 )  # fmt: skip
-TIMES = ("seconds", "validation_seconds", "date", "curve")  # a curve's points are means since the last start
+COUNTED = ("update", "epoch", "batch", "flops", "source_tokens", "target_tokens")  # all of its progress but times
 # A Python that starts with torch takes seconds. Here each training is forked from this process, which has loaded it
 # and computes nothing itself.
 PROCESSES = multiprocessing.get_context("fork")
@@ -82,15 +84,18 @@ def live(folder: Path, seconds: float | None) -> bool:
 
 
 def result(folder: Path) -> dict[str, Any]:
-    """All that a finished training leaves: hashes of its files, and its progress without times."""
-    hashes = {
-        str(path.relative_to(folder)): sha256(path) for path in folder.rglob("*") if path.suffix == ".safetensors"
-    }
+    """All that a finished training leaves: hashes of its files, and what it counted."""
     newest = checkpoints(folder)[-1]
-    kept = [f"{newest.name}/{name}.safetensors" for name in ("weights", "optimizer")]
-    progress = {key: value for key, value in read_json(newest / "progress.json").items() if key not in TIMES}
-    files = {name: value for name, value in hashes.items() if name in kept or name.startswith("snapshot")}
-    return {**files, **progress, "unfinished": [path.name for path in folder.glob(".*")], "checkpoints": 2}
+    files = [newest / "weights.safetensors", newest / "optimizer.safetensors", *snapshots(folder)]
+    hashes = {str(path.relative_to(folder)): sha256(path) for path in files}
+    progress = read_json(newest / "progress.json")
+    unfinished = sorted(path.name for path in folder.glob(".*"))
+    return {
+        **hashes,
+        **{key: progress[key] for key in COUNTED},
+        "checkpoints": len(checkpoints(folder)),
+        "unfinished": unfinished,
+    }
 
 
 def look(folder: Path, batches: int, outcome: Outcome) -> None:
@@ -111,13 +116,14 @@ def kill_at_random(kills: int, seed: int, folder: Path) -> Outcome:
     lengths = pairs.source_lengths + 1, pairs.target_lengths + 1
     batches = len(plan_epoch(*lengths, SETTINGS.tokens_per_update, SETTINGS.seed, 0))
     alone = folder / "alone"
-    if not live(alone, None):
-        raise RuntimeError("the training that was to be left alone did not end")
+    started = time.monotonic()
+    live(alone, None)
+    longest = LONGEST_LIFE * (time.monotonic() - started)
     outcome = Outcome()
     while outcome.kills < kills or not outcome.in_a_save or not outcome.at_the_end_of_an_epoch:
         outcome.trainings += 1
         killed = folder / f"killed-{outcome.trainings}"
-        while not live(killed, draw.uniform(0.0, LONGEST_LIFE)):
+        while not live(killed, draw.uniform(0.0, longest)):
             look(killed, batches, outcome)
         expected, found = result(alone), result(killed)
         outcome.different += [f"{killed}: {key}" for key in expected | found if expected.get(key) != found.get(key)]

@@ -9,7 +9,7 @@ import yaml
 from tasks import report
 from tasks.multi30k import multi30k
 from tasks.settings import Params
-from tests.workspace import corpus_settings, experiment_settings
+from tests.workspace import PRESETS, corpus_settings, experiment_settings
 
 PUBLISHED = yaml.safe_load(report.PUBLISHED.read_text())["multi30k"]
 COLUMNS = 11
@@ -20,6 +20,7 @@ def params() -> Params:
     first = experiment_settings("captions")
     other = {**first, "training": {**first["training"], "seed": 2}}
     return Params.model_validate({
+        "presets": PRESETS,
         "corpora": {
             "captions": {**corpus_settings(Path("text")), **german},
             "captions-fr": {**corpus_settings(Path("text")), **german, "languages": {"source": "en", "target": "fr"}},

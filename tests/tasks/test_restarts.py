@@ -15,7 +15,7 @@ import yaml
 
 from tasks import train
 from tasks.settings import read_experiment
-from tests.workspace import ROOT, corpus_settings, environment, experiment_settings, write_corpus
+from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
 from transformer.checkpoints import checkpoints
 
 # `tasks.train`, in which rank 1 fails before an update, in as many starts as FAILURES says, and nothing is fast.
@@ -27,11 +27,11 @@ from transformer.trainer import Trainer
 
 step = Trainer.step
 
-def failing_step(self, update, indices):
+def failing_step(self, update, *work):
     if self.rank == 1 and update == 30 and int(os.environ["TORCHELASTIC_RESTART_COUNT"]) < int(os.environ["FAILURES"]):
         raise ValueError("a cable is broken\\nand more of it")
     time.sleep(float(os.environ.get("PAUSE", "0")))
-    step(self, update, indices)
+    step(self, update, *work)
 
 Trainer.step = failing_step
 run_main(train.main)
@@ -45,7 +45,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_corpus(folder / "text")
     one, other = experiment_settings("c", updates=60), experiment_settings("c", updates=60)
     other["training"]["warmup"] = 90
-    params = {"corpora": {"c": corpus_settings(folder / "text")}, "experiments": {"one": one, "other": other}}
+    params = {
+        "corpora": {"c": corpus_settings(folder / "text")},
+        "presets": PRESETS,
+        "experiments": {"one": one, "other": other},
+    }
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     (folder / "job.py").write_text(JOB)
     for stage in ("corpus", "subwords", "shards"):

@@ -51,7 +51,8 @@ def test_multi30k_tiny_is_as_published() -> None:
     experiment, text = params.experiments["multi30k-tiny"], params.corpora["multi30k-tiny"].text
     assert (text.lowercase, text.tokenise) == (True, "moses")
     model, training = experiment.model, experiment.training
-    assert list(model.model_dump().values()) == [4, 128, 256, 4, 32, 32, 0.3]
+    shape = (model.layers, model.d_model, model.d_ff, model.heads, model.d_k, model.d_v, model.dropout)
+    assert shape == (4, 128, 256, 4, 32, 32, 0.3)
     peak = training.learning_rate_factor / (model.d_model * training.warmup) ** 0.5
     assert peak == pytest.approx(5e-3, rel=1e-4)
     assert (training.tokens_per_update, training.warmup, training.label_smoothing) == (8192, 2000, 0.1)

@@ -35,7 +35,7 @@ def train(tokens_per_device, dropout, folder):
     trainer = library.Trainer(model, settings, VOCABULARY, backwards(200, seed=1), backwards(100, seed=2), folder)
     parts, order, collate, step = [], [], library.collate, trainer.step
     library.collate = lambda pairs, indices: parts.append(pairs is trainer.valid_pairs) or collate(pairs, indices)
-    trainer.step = lambda update, indices: order.append(sorted(indices.tolist())) or step(update, indices)
+    trainer.step = lambda update, indices, *made: order.append(sorted(indices.tolist())) or step(update, indices, *made)
     progress = trainer.run()
     library.collate = collate
     facts = {"train": parts.count(False), "valid": parts.count(True), "order": order, "curve": progress["curve"]}
