@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXPERIMENT ?= tiny
 # What the pipeline writes, apart from scores and reports (kept in git) and downloads (to be fetched again).
-WRITTEN := data/corpora data/subwords data/shards data/unpacked runs models outputs reports/outputs .dvc/cache .dvc/tmp .prefect \
-	mlruns mlartifacts mlflow.db mlflow.db.lock
+WRITTEN := data/corpora data/subwords data/shards data/unpacked runs models outputs reports/outputs .dvc/cache .dvc/tmp \
+	.prefect .benchmarks mlruns mlartifacts mlflow.db mlflow.db.lock
 # All tools quiet and at home: nothing is reported to anybody, state stays in this folder.
 export DO_NOT_TRACK := 1
 export DVC_NO_ANALYTICS := 1

@@ -22,17 +22,17 @@ class Dropout(nn.Module):
             return x
         if x.is_cuda:
             return nn.functional.dropout(x, self.p)
-        return torch.mul(x, self._mask(x))
+        return torch.mul(x, self._mask(x, x.dtype))
 
     def add(self, x: Tensor, y: Tensor) -> Tensor:
         """`x` + Dropout(`y`)."""
         if not self.training or not self.p or x.is_cuda:
             return x + self.forward(y)
-        return torch.addcmul(x, y, self._mask(y))
+        return torch.addcmul(x, y, self._mask(y, torch.result_type(x, y)))
 
-    def _mask(self, x: Tensor) -> Tensor:
-        """What to multiply with: zeros, and 1 / (1 - p) elsewhere."""
+    def _mask(self, x: Tensor, dtype: torch.dtype) -> Tensor:
+        """What to multiply `x` with: zeros, and 1 / (1 - p) elsewhere."""
         words = torch.empty(math.ceil(x.numel() / 4), dtype=torch.int64).random_(-(2**63), None)
         bits = words.view(torch.int16)[: x.numel()].view(x.shape)
         dropped = round(self.p * 2**16)
-        return torch.mul((bits >= dropped - 2**15).to(x.dtype), 2**16 / (2**16 - dropped))
+        return torch.mul((bits >= dropped - 2**15).to(dtype), 2**16 / (2**16 - dropped))
