@@ -51,8 +51,7 @@ def report(results: Results, notes: str) -> str:
         "making the batch counts. *Ratio* is to the best of the others. *Limit* is the best sustained rate of large "
         "matrix products here in that precision, and the share of it is that of the operations that the real tokens "
         "need, by the rule of `transformer/cost.py`. *Padding* is of source and target positions. Memory is the peak "
-        "of the process (on a GPU: of the device; of several ranks: their sum). `bf16-loss`, to which our small "
-        "experiments are set, has products in bf16 over the vocabulary alone.",
+        "of the process (on a GPU: of the device; of several ranks: their sum).",
         tables(results),
         notes.strip(),
     ]

@@ -55,9 +55,7 @@ class TrainingSettings(Settings):
     learning_rate_factor: float = Field(gt=0, description="1.0 is the paper's schedule")
     beta2: float = Field(gt=0, lt=1, description="Adam's; the paper has 0.98")
     label_smoothing: float = Field(ge=0, lt=1)
-    precision: Literal["fp32", "bf16", "bf16-loss"] = Field(
-        description="products in this type where the hardware has it; bf16-loss: only those over the vocabulary"
-    )
+    precision: Literal["fp32", "bf16"] = Field(description="of matrix products, where the hardware has it")
     compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
     snapshot_every: int = Field(
         ge=1, description="updates between the weights kept for averaging, counted back from the last update"

@@ -123,17 +123,13 @@ class Trainer:
         if self.ranks > 1:
             # The one buffer, the table of positions, is the same everywhere and may grow on one rank alone.
             self.parallel = DistributedDataParallel(self.model, forward_sync_buffers=False)
-        bf16 = training.precision != "fp32" and has_bf16(self.device)
-        self.body_bf16 = bf16 and training.precision == "bf16"
-        self.precision = training.precision if bf16 else "fp32"
-        self.loss_dtype = torch.bfloat16 if bf16 else torch.float32
+        self.bf16 = training.precision == "bf16" and has_bf16(self.device)
+        self.precision = "bf16" if self.bf16 else "fp32"
         self.tokens_per_device = tokens_per_device(training, self._try, self.device)
         self.stop = threading.Event()
         self.saved = 0
         self.progress: dict[str, Any] = {"update": 0, "epoch": 0, "batch": 0, "curve": [], "made_by": []}
-        # Products in two precisions have no one peak.
-        peak = None if self.precision == "bf16-loss" else peak_flops(self.device, self.body_bf16)
-        self.meter = Meter(self.progress, self.device, self.ranks, peak)
+        self.meter = Meter(self.progress, self.device, self.ranks, peak_flops(self.device, self.bf16))
 
     def run(self) -> dict[str, Any]:
         """Train to the last update and return what was done: seconds, tokens, FLOPs, their ratios, and the curve.
@@ -248,12 +244,13 @@ class Trainer:
         return nullcontext()
 
     def _loss(self, batch: Batch, label_smoothing: float, counts: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.body_bf16):
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.bf16):
             y_BTD = self.parallel(batch.source_BS, batch.target_BT, batch.mask)
         count = batch.target_tokens if counts else 0
         # By indices that came with the batch: to find them in a mask, the host would have to wait for the device.
         y_ND = y_BTD.flatten(0, 1).index_select(0, batch.positions_N[:count]).float()
-        return smoothed_loss(y_ND, self.model.embedding, batch.gold_N[:count], label_smoothing, self.loss_dtype)
+        dtype = torch.bfloat16 if self.bf16 else torch.float32
+        return smoothed_loss(y_ND, self.model.embedding, batch.gold_N[:count], label_smoothing, dtype)
 
     def _another_has_left(self) -> bool:
         """Whether an exchange failed because another rank has: torchrun then ends this one.

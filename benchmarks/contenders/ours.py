@@ -31,11 +31,10 @@ def settings(job: Job) -> tuple[ModelSettings, TrainingSettings]:
             "dropout": job.dropout,
         }
     )  # fmt: skip
-    precision = experiment.training.precision if job.bf16 else "fp32"  # bf16-loss where that is faster, at small sizes
     training = experiment.training.model_copy(
         update={
             "updates": NEVER, "tokens_per_update": job.tokens,
-            "warmup": job.warmup, "label_smoothing": job.label_smoothing, "precision": precision,
+            "warmup": job.warmup, "label_smoothing": job.label_smoothing, "precision": job.precision,
             "snapshot_every": NEVER, "validate_every": NEVER,
         }
     )  # fmt: skip

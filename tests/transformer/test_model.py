@@ -14,6 +14,7 @@ from transformer.model import (
     LEARNED_POSITIONS,
     Attention,
     Transformer,
+    attention,
     concatenated_sinusoids,
     count_parameters,
     padding_mask,
@@ -192,7 +193,7 @@ def test_the_counts_that_differ_from_the_printed_ones() -> None:
 def test_learned_positions_are_one_table_for_both_stacks_and_have_an_end() -> None:
     model = Transformer(SETTINGS.model_copy(update={"positions": "learned"}), VOCABULARY)
     assert count_parameters(model) == count_parameters(Transformer(SETTINGS, VOCABULARY)) + 16 * LEARNED_POSITIONS
-    model(batch([5]), batch([4]), None).sum().backward()
+    model(batch([5]), batch([4]), None)[..., 0].square().sum().backward()
     assert model.positions.grad is not None
     assert (model.positions.grad.abs().sum(1) > 0).tolist() == [True] * 5 + [False] * (LEARNED_POSITIONS - 5)
     with pytest.raises(InputError, match=f"{LEARNED_POSITIONS} learned positions"):
@@ -245,6 +246,22 @@ def test_chunked_loss_is_the_plain_one(smoothing: float, monkeypatch: pytest.Mon
 def test_uniform_logits_have_the_vocabulary_as_perplexity() -> None:
     _, nll = smoothed_loss(torch.zeros(5, 8), torch.ones(11, 8), torch.arange(5), label_smoothing=0.1)
     assert (nll / 5).exp().item() == pytest.approx(11)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_is_what_pytorchs_fused_function_computes(causal: bool, masked: bool) -> None:
+    q, k, v = torch.randn(3, 2, 4, 6, 8, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    mask = padding_mask(torch.tensor([6, 3]), 6) if masked else None
+    both = (
+        mask
+        if not causal
+        else torch.ones(6, 6, dtype=torch.bool).tril()
+        if mask is None
+        else mask & torch.ones(6, 6, dtype=torch.bool).tril()
+    )
+    expected = nn.functional.scaled_dot_product_attention(q, k, v, both)
+    torch.testing.assert_close(attention(q, k, v, mask, 0.0, causal), expected)
 
 
 @pytest.mark.fault("F22")
