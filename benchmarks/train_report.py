@@ -15,7 +15,6 @@ from transformer.files import read_json, whole_file
 RESULTS = Path("reports/benchmarks/train.json")
 REPORT = RESULTS.with_suffix(".md")
 NOTES = Path(__file__).with_name("train_notes.md")
-BUSY = 10.0  # percent of all cores at work before a run began: by others
 
 Results = dict[str, Any]
 

@@ -16,9 +16,8 @@ MARK = "REPRODUCE_RUN"
 BUSY = re.compile(r"^ERROR: .*( is busy, it is being blocked by:|Unable to read RWLock-file)")
 HOLDER = re.compile(r"\(PID (\d+)\): (.*)")
 EXIT_CODE = re.compile(r"^ERROR: failed to reproduce .*, exited with (-?\d+)$")
-RANK_EXIT_CODE = re.compile(
-    r"^\s*exitcode\s*: (-?\d+)"
-)  # torchrun's report; it ends with 1 whatever its ranks end with
+# Of torchrun's report; it ends with 1 whatever its ranks end with.
+RANK_EXIT_CODE = re.compile(r"^\s*exitcode\s*: (-?\d+)")
 HINTS = (  # of DVC, which would stand below every stage
     "Generating lock file",
     "Updating lock file",

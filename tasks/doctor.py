@@ -51,14 +51,17 @@ def _data(experiment: str) -> list[tuple[bool, str]]:
 def _machine(settings: Any, vocabulary: int) -> list[tuple[bool, str]]:
     import torch
 
+    from transformer.capacity import PROBES
+
     training, gpu = settings.training, torch.cuda.is_available()
     machine = describe(devices=max(1, torch.cuda.device_count()))
     device = f"{machine['devices']} x {machine['device']}{'' if gpu else ' (no GPU)'}"
     try:
         trial = measure(settings, vocabulary)
     except torch.OutOfMemoryError:
-        need = f"memory: too little on {device} for {training.tokens_per_device} tokens at once"
-        return [(False, f"{need}; lower training.tokens_per_device")]
+        tokens = f"{PROBES[-1]:,}" if training.tokens_per_device == "auto" else f"{training.tokens_per_device:,}"
+        need = f"memory: too little on {device} for {tokens} tokens at once"
+        return [(False, f"{need}; set training.tokens_per_device to less")]
     disk, needed = shutil.disk_usage(".").free, disk_needed(trial["parameters"], training.keep_snapshots)
     memory = _memory(gpu)
     rate = trial["tokens_per_second"] * machine["devices"]

@@ -30,10 +30,14 @@ def tokens_per_device(settings: TrainingSettings, attempt: Callable[[int], None]
     fixed = first - PROBES[0] * per_token
     moments = 2 * torch.cuda.memory_allocated(device)  # of Adam, made at its first step, beside the weights
     free = SHARE_OF_MEMORY * (torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device))
-    fits = torch.tensor(max(PROBES[0], int((free - fixed - moments) / per_token)), device=device)
+    fits = max(PROBES[0], int((free - fixed - moments) / per_token))
     if dist.is_initialized():
-        dist.all_reduce(fits, dist.ReduceOp.MIN)
-    return min(int(fits) // 1024 * 1024, settings.tokens_per_update)
+        smallest = torch.tensor(fits, device=device)
+        dist.all_reduce(smallest, dist.ReduceOp.MIN)
+        fits = int(smallest)
+    torch.cuda.reset_peak_memory_stats(device)  # the probes are no part of the training
+    # One side of a batch may be longer than the other, and padded; more than that is never taken at once.
+    return min(fits // 1024 * 1024, 2 * settings.tokens_per_update)
 
 
 def _peak_memory(attempt: Callable[[int], None], tokens: int, device: torch.device) -> int:

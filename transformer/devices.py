@@ -51,7 +51,7 @@ def peak_flops(device: torch.device, bf16: bool) -> float | None:
 def published_peak(name: str, bf16: bool) -> float | None:
     """`peak_flops` of a GPU with this name, such as "NVIDIA A100-SXM4-80GB"; None for a part of one, or a laptop's."""
     words = name.replace("-", " ").split()
-    if {"MIG", "Laptop", "D"} & set(words):
+    if {"MIG", "Laptop", "D", "Ti", "SUPER"} & set(words):
         return None
     for known, (in_bf16, in_fp32) in PEAKS.items():
         parts = known.replace("-", " ").split()

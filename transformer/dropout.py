@@ -34,5 +34,5 @@ class Dropout(nn.Module):
         """What to multiply `x` with: zeros, and 1 / (1 - p) elsewhere."""
         words = torch.empty(math.ceil(x.numel() / 4), dtype=torch.int64).random_(-(2**63), None)
         bits = words.view(torch.int16)[: x.numel()].view(x.shape)
-        dropped = round(self.p * 2**16)
+        dropped = min(round(self.p * 2**16), 2**16 - 1)
         return torch.mul((bits >= dropped - 2**15).to(dtype), 2**16 / (2**16 - dropped))

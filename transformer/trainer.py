@@ -185,7 +185,7 @@ class Trainer:
     def _batches(self) -> Iterator[Work]:
         """The work of each update from where the training stands to its end."""
         update, epoch, done = (self.progress[name] for name in ("update", "epoch", "batch"))
-        while True:
+        while update < self.training.updates:
             plan = plan_epoch(*self.train_lengths, self.training.tokens_per_update, self.training.seed, epoch)
             for number, indices in enumerate(plan[done:], start=done + 1):
                 if update == self.training.updates:
@@ -300,7 +300,7 @@ class Trainer:
         tokens = self.tokens_per_device
         plan = plan_epoch(*self.valid_lengths, tokens, seed=0, epoch=0)
         total = torch.zeros(2, dtype=torch.float64)
-        parts = [part for indices in plan for part in divide(indices, *self.valid_lengths, 1, tokens)]
+        parts = [part for indices in plan for part in divide(indices, *self.valid_lengths, 1, tokens) if len(part)]
         for part in parts[self.rank :: self.ranks]:
             batch = collate(self.valid_pairs, part).to(self.device)
             total += torch.tensor([self._loss(batch, label_smoothing=0.0)[1].item(), batch.target_tokens])

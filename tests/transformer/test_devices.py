@@ -20,6 +20,7 @@ from transformer.devices import peak_flops, peak_memory, published_peak
         ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", None, None),
         ("NVIDIA GeForce RTX 4090 Laptop GPU", None, None),
         ("NVIDIA A1000", None, None),
+        ("NVIDIA GeForce RTX 3090 Ti", None, None),
     ],
 )
 def test_a_gpu_has_the_peak_of_its_data_sheet(name: str, bf16: float | None, fp32: float | None) -> None:

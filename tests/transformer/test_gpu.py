@@ -31,7 +31,7 @@ def test_forward_is_that_of_the_cpu() -> None:
 
 @pytest.mark.fault("F22")
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_training_in_bf16_stays_finite(make_trainer: Make, precision: str) -> None:
+def test_training_stays_finite(make_trainer: Make, precision: str) -> None:
     trainer = make_trainer(precision=precision)
     trainer.run()
     assert all(tensor.isfinite().all() for tensor in trainer.model.state_dict().values())
