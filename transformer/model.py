@@ -59,7 +59,7 @@ def attention(
             scores_BHTS.masked_fill_(later_TS, -math.inf)
         if mask is not None:
             scores_BHTS.masked_fill_(~mask, -math.inf)
-        return Dropout(dropout)(scores_BHTS.softmax(-1)) @ v_BHSK
+        return Dropout(dropout).forward(scores_BHTS.softmax(-1)) @ v_BHSK
 
 
 class Attention(nn.Module):
