@@ -21,6 +21,7 @@ if name == "shards@one":
 """  # noqa: E501
 
 
+@pytest.mark.slow
 def test_a_stage_that_tells_its_progress_has_an_artifact_of_its_task(
     workspace: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,7 @@ def test_an_unknown_experiment_is_one_line_and_starts_nothing(workspace: Path) -
 
 @pytest.mark.fault("F33")
 @pytest.mark.fault("F35")
+@pytest.mark.slow
 def test_two_flows_at_once_on_one_workspace_without_a_server(workspace: Path) -> None:
     """Both make the same new database, both want the same stages, and the server that is named is not there."""
     Path("wishes/corpus@one").write_text("sleep 3")
