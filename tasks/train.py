@@ -29,19 +29,18 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 
 from tasks.paths import RUNS, SHARDS, SUBWORDS, UNPACKED
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
-from transformer.files import read_json, sha256, whole_folder, write_json
+from transformer.files import locked, read_json, sha256, whole_folder, write_json
 from transformer.shards import Pairs, read_split, unpack
 from transformer.subwords import Subwords
 
@@ -104,26 +103,16 @@ def read_inputs(corpus: str) -> Inputs:
     return Inputs(train, valid, subwords.size, manifest["languages"], hashes)
 
 
-@contextmanager
-def only_one(folder: Path) -> Iterator[None]:
+def only_one(folder: Path) -> AbstractContextManager[None]:
     """Hold the lock of a run; InputError if another process still trains it after a minute.
 
     That long, because the ranks of a training that was killed save before they leave.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / "training.lock")
     try:
-        lock.acquire(timeout=1)
+        waiting = f"{folder}: waiting for the process that trains it"
+        return locked(folder / "training.lock", waiting, SECONDS_TO_WAIT)
     except Timeout:
-        print(f"{folder}: waiting for the process that trains it", file=sys.stderr, flush=True)
-        try:
-            lock.acquire(timeout=SECONDS_TO_WAIT)
-        except Timeout:
-            raise InputError(f"{folder}: another process is training it; wait for it or stop it") from None
-    try:
-        yield
-    finally:
-        lock.release()
+        raise InputError(f"{folder}: another process is training it; wait for it or stop it") from None
 
 
 def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:

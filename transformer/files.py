@@ -4,11 +4,14 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from transformer.errors import InputError
 
@@ -62,6 +65,20 @@ def remove_unfinished(folder: Path) -> None:
             shutil.rmtree(left)
         else:
             left.unlink()
+
+
+def locked(path: Path, waiting: str, seconds: float = -1) -> AbstractContextManager[Any]:
+    """Take the lock file `path`, to be held by `with`; where another process has it, say `waiting` and wait.
+
+    filelock.Timeout after so many `seconds`; -1 waits for as long as it takes.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        return lock.acquire(timeout=1)
+    except Timeout:
+        print(waiting, file=sys.stderr, flush=True)
+        return lock.acquire(timeout=seconds)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -16,9 +16,8 @@ Two bytes a token and ten a pair and side: 4.5 million pairs of 30 tokens a side
 """
 
 import hashlib
-import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,10 +26,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
 from transformer.errors import InputError
-from transformer.files import read_json, sha256, whole_folder, write_json
+from transformer.files import locked, read_json, sha256, whole_folder, write_json
 from transformer.progress import bar
 
 Ints = npt.NDArray[np.integer[Any]]
@@ -96,7 +94,7 @@ def unpack(shards: Path, unpacked: Path) -> None:
 
     if is_current():
         return
-    with _only_one(unpacked):
+    with locked(unpacked.with_suffix(".lock"), f"{unpacked}: waiting for the process that unpacks it"):
         if is_current():  # another process made it meanwhile
             return
         with whole_folder(unpacked) as folder:
@@ -105,21 +103,6 @@ def unpack(shards: Path, unpacked: Path) -> None:
                 for split in manifest["splits"]:
                     _unpack_split(shards, split, manifest, folder / split, shown)
             write_json(folder / record.name, made_from)
-
-
-@contextmanager
-def _only_one(unpacked: Path) -> Iterator[None]:
-    unpacked.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(unpacked.with_suffix(".lock"))
-    try:
-        lock.acquire(timeout=1)
-    except Timeout:
-        print(f"{unpacked}: waiting for the process that unpacks it", file=sys.stderr, flush=True)
-        lock.acquire()
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _unpack_split(shards: Path, split: str, manifest: Any, folder: Path, shown: Any) -> None:
