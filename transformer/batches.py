@@ -3,6 +3,7 @@
 The plan is a function of (seed, epoch, lengths) alone; ranks and accumulation only divide each batch.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,13 +49,19 @@ class Batch:
 
 
 def plan_epoch(
-    source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], tokens: int, seed: int, epoch: int
+    source_lengths: NDArray[np.integer],
+    target_lengths: NDArray[np.integer],
+    tokens: int,
+    seed: int,
+    epoch: int,
+    lengths: int = 1,
 ) -> list[NDArray[np.int32]]:
     """The batches of one epoch, each the indices of its pairs; every pair is in exactly one.
 
     A batch holds about `tokens` source and `tokens` target tokens, as the paper counts them: without padding, twice
     `tokens` on both sides together. All batches of an epoch are of that size, to a pair. Pairs of like lengths come
-    together in a random order, and the batches in a random order too.
+    together in a random order, and the batches in a random order too. Of several `lengths`, a batch is so many runs of
+    like pairs, of the same size and drawn at random, shorter pairs first.
 
     Args:
         source_lengths: sub-words of each source, the end symbol included.
@@ -62,6 +69,7 @@ def plan_epoch(
         tokens: the size of a batch, for each side.
         seed: of the training.
         epoch: counted from 0.
+        lengths: TrainingSettings.lengths_per_update.
     """
     random = np.random.default_rng([seed, epoch])
     shuffled = random.permutation(np.arange(len(source_lengths), dtype=np.int32))
@@ -71,9 +79,13 @@ def plan_epoch(
     order = shuffled[np.lexsort((np.where(target % 2, LONGEST - source, source), target))]
     del shuffled, source, target  # at 36 million pairs each of these is 70 MB or more
     tokens_until = np.cumsum(source_lengths[order].astype(np.int32) + target_lengths[order], dtype=np.int64)
-    batches = _cut(order, tokens_until, max(1, round(tokens_until[-1] / (2 * tokens))))
-    batches = [batch for batch in batches if len(batch)]
-    return [batches[i] for i in random.permutation(len(batches))]
+    batches = max(1, round(tokens_until[-1] / (2 * tokens)))
+    runs = [run for run in _cut(order, tokens_until, batches * lengths) if len(run)]
+    drawn = random.permutation(len(runs))
+    return [
+        np.concatenate([runs[i] for i in sorted(drawn[first : first + lengths])])
+        for first in range(0, len(runs), lengths)
+    ]
 
 
 def divide(
@@ -82,20 +94,23 @@ def divide(
     target_lengths: NDArray[np.integer],
     ranks: int,
     tokens_per_device: int,
+    batch_lengths: int = 1,
 ) -> list[NDArray[np.int32]]:
     """The batch in parts of like size, the same number for each rank, each small enough for a device.
 
     A part has rows x longest <= tokens_per_device on both sides, padding counted (a longer pair stands alone). Rank
-    r takes the parts r, r + ranks, ...; of a small batch some may be empty.
+    r takes the parts r, r + ranks, ...; of a small batch some may be empty. The number of parts is a multiple of
+    `batch_lengths`, so that pairs of two lengths share none: at most a short one comes to longer ones.
     """
+    step = math.lcm(ranks, batch_lengths)
     lengths = np.stack([source_lengths[batch], target_lengths[batch]]).astype(np.int64)
     tokens_until = lengths.sum(0).cumsum()
-    count = ranks * -(-int(lengths.sum(1).max()) // (tokens_per_device * ranks))
+    count = step * -(-int(lengths.sum(1).max()) // (tokens_per_device * step))
     while True:
         parts = _cut(np.arange(len(batch)), tokens_until, count)
         if all(len(part) <= 1 or len(part) * lengths[:, part].max() <= tokens_per_device for part in parts):
             return [batch[part] for part in parts]
-        count += ranks
+        count += step
 
 
 def _cut(items: NDArray[Any], tokens_until: NDArray[np.int64], count: int) -> list[NDArray[Any]]:

@@ -48,6 +48,10 @@ class TrainingSettings(Settings):
     tokens_per_update: int = Field(
         ge=1, description="the batch of all devices: about so many source and so many target tokens, without padding"
     )
+    lengths_per_update: int = Field(
+        ge=1,
+        description="of pairs in one update: the paper's batches are of one; more where each GPU drew its own batch",
+    )
     tokens_per_device: Annotated[int, Field(ge=1)] | Literal["auto"] = Field(
         description="a device takes at most so many of each at once, padding counted; accumulation follows"
     )

@@ -186,7 +186,10 @@ class Trainer:
         """The work of each update from where the training stands to its end."""
         update, epoch, done = (self.progress[name] for name in ("update", "epoch", "batch"))
         while update < self.training.updates:
-            plan = plan_epoch(*self.train_lengths, self.training.tokens_per_update, self.training.seed, epoch)
+            training = self.training
+            plan = plan_epoch(
+                *self.train_lengths, training.tokens_per_update, training.seed, epoch, training.lengths_per_update
+            )
             for number, indices in enumerate(plan[done:], start=done + 1):
                 if update == self.training.updates:
                     return
@@ -196,7 +199,8 @@ class Trainer:
 
     def _parts(self, indices: NDArray[np.int32]) -> list[Part]:
         """This rank's parts of the batch of all ranks."""
-        parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device)
+        lengths_per_update = self.training.lengths_per_update
+        parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device, lengths_per_update)
         # Where a batch has fewer rows than there are parts, some part gets one row that counts nothing.
         return [
             (part, collate(self.train_pairs, part if len(part) else indices[:1]).to(self.device))

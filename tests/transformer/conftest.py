@@ -33,7 +33,7 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
     def make(folder: str = "state", model: ModelSettings = SMALL, pairs: int = 40, **changes: Any) -> Trainer:
         values: dict[str, Any] = {
             "updates": 12, "tokens_per_update": 60, "tokens_per_device": 60, "warmup": 100, "learning_rate_factor": 1.0,
-            "beta2": 0.98, "label_smoothing": 0.1, "precision": "fp32", "compile": False,
+            "beta2": 0.98, "lengths_per_update": 1, "label_smoothing": 0.1, "precision": "fp32", "compile": False,
             "snapshot_every": 3, "keep_snapshots": 2, "validate_every": 100, "seed": 1,
         }  # fmt: skip
         settings = TrainingSettings(**{**values, **changes})

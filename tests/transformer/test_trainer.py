@@ -182,7 +182,7 @@ torch.set_num_threads(1)
 dist.init_process_group("gloo")
 settings = TrainingSettings(
     updates=int(sys.argv[2]), tokens_per_update=60, tokens_per_device=60 // int(sys.argv[3]), warmup=100,
-    learning_rate_factor=1.0, beta2=0.98, label_smoothing=0.1, precision="fp32", compile=False,
+    learning_rate_factor=1.0, beta2=0.98, lengths_per_update=1, label_smoothing=0.1, precision="fp32", compile=False,
     snapshot_every=12, keep_snapshots=1, validate_every=12, seed=1)
 model = SMALL.model_copy(update={"dropout": 0.0})
 valid = backwards(2, seed=2)  # one batch: less than there are ranks
