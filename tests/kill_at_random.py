@@ -35,9 +35,9 @@ from transformer.trainer import Trainer
 UPDATES = 60
 LONGEST_LIFE = 1 / 6  # of the time of an uninterrupted training; a start takes a small part of it
 SETTINGS = TrainingSettings(
-    updates=UPDATES, tokens_per_update=60, tokens_per_device=40, warmup=100, learning_rate_factor=1.0, beta2=0.98, lengths_per_update=1,
-    label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3, validate_every=25,
-    seed=1,
+    updates=UPDATES, tokens_per_update=60, tokens_per_device=40, warmup=100, learning_rate_factor=1.0, beta2=0.98,
+    lengths_per_update=1, label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=10, keep_snapshots=3,
+    validate_every=25, seed=1,
 )  # fmt: skip
 COUNTED = ("update", "epoch", "batch", "flops", "source_tokens", "target_tokens")  # all of its progress but times
 # A Python that starts with torch takes seconds. Here each training is forked from this process, which has loaded it

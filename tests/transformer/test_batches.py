@@ -75,6 +75,23 @@ def test_the_parts_are_the_same_however_many_ranks_share_them() -> None:
     assert len(divisions[0]) == 4
 
 
+def test_a_batch_of_two_lengths_is_two_runs_of_like_pairs_and_no_part_mixes_them() -> None:
+    """Each of two GPUs drew its own batch (Wu et al. 2021): here one rank, or two, have one run or more each."""
+    targets = LENGTHS[1]
+    lengths = targets + 1, targets
+    batches = plan_epoch(*lengths, 300, 1, 0, lengths=2)
+    assert sorted(i for batch in batches for i in batch.tolist()) == list(range(500))
+    assert len(batches) == len(plan_epoch(*lengths, 300, 1, 0))
+    runs_far_apart = 0
+    for batch in batches:
+        for ranks, tokens_per_device in ((1, 10_000), (2, 10_000), (3, 150)):
+            for part in divide(batch, *lengths, ranks, tokens_per_device, batch_lengths=2):
+                # Pairs of other lengths at either end of a run, and one short pair among longer ones.
+                assert len(part) < 2 or np.ptp(np.sort(targets[part])[1:]) <= 3, targets[part]
+        runs_far_apart += np.ptp(targets[batch]) > 6
+    assert runs_far_apart > len(batches) / 2
+
+
 def test_tensors_carry_begin_and_end_symbols_and_padding_behind() -> None:
     pairs = backwards(5, seed=3)
     batch = collate(pairs, np.array([4, 0, 2]))

@@ -29,8 +29,8 @@ from transformer.settings import TrainingSettings
 def train(tokens_per_device, dropout, folder):
     settings = TrainingSettings(
         updates=20, tokens_per_update=200, tokens_per_device=tokens_per_device, warmup=100, learning_rate_factor=1.0,
-        beta2=0.98, lengths_per_update=1, label_smoothing=0.1, precision="fp32", compile=False, snapshot_every=20, keep_snapshots=1,
-        validate_every=20, seed=1)
+        beta2=0.98, lengths_per_update=1, label_smoothing=0.1, precision="fp32", compile=False,
+        snapshot_every=20, keep_snapshots=1, validate_every=20, seed=1)
     model = SMALL.model_copy(update={"dropout": dropout})
     trainer = library.Trainer(model, settings, VOCABULARY, backwards(200, seed=1), backwards(100, seed=2), folder)
     parts, order, collate, step = [], [], library.collate, trainer.step
