@@ -44,7 +44,7 @@ def is_dvc(process: psutil.Process) -> bool:
         return False
 
 
-def end_processes(find: Callable[[], list[psutil.Process]], grace: float = 10.0) -> None:
+def end_processes(find: Callable[[], list[psutil.Process]], grace: float) -> None:
     """End what `find` finds: SIGTERM, `grace` seconds in which a training writes its checkpoint, then SIGKILL."""
     # DVC ends by itself once its stage has, and so leaves its list of locks in order.
     _signal([process for process in find() if not is_dvc(process)], signal.SIGTERM)

@@ -29,7 +29,7 @@ from flows.graph import read_plan
 from flows.processes import end_processes, marked
 from flows.progress import VARIABLE, artifact_key, watched
 from flows.server import server
-from flows.stage import MARK, Run, check_input, run_stage
+from flows.stage import MARK, SECONDS_TO_SAVE, Run, check_input, run_stage
 
 # Prefect's states, tasks and runs are generic in ways that say nothing here.
 State = Any
@@ -54,7 +54,7 @@ def bring_up_to_date(stage: str, run: Run) -> None:
 
 def _end_stages(flow: Any, flow_run: Any, state: State) -> None:
     """For a flow that was killed before it could do so; called by the worker then."""
-    end_processes(lambda: marked(MARK, str(flow_run.id)))
+    end_processes(lambda: marked(MARK, str(flow_run.id)), SECONDS_TO_SAVE)
 
 
 @flow(

@@ -26,10 +26,11 @@ import psutil
 from flows.errors import BadInput
 from flows.processes import end_processes, marked, marked_environment
 from flows.server import PATIENCE, STATE, alone, answers, database_url
+from flows.stage import SECONDS_TO_SAVE
 
 MARK = "REPRODUCE_SERVICES"  # with the checkout's folder as value
 POOL = "reproduce"
-GRACE = 20.0  # seconds in which a flow ends its stages and says so to the server
+GRACE = SECONDS_TO_SAVE + 5.0  # in which a flow ends its stages and says so to the server
 
 
 class ServiceError(Exception):

@@ -13,6 +13,7 @@ from flows.locks import clear_dead_locks
 from flows.processes import end_processes, marked, marked_environment
 
 MARK = "REPRODUCE_RUN"
+SECONDS_TO_SAVE = 25.0  # within the thirty after which Prefect kills a cancelled flow, and torchrun its ranks
 BUSY = re.compile(r"^ERROR: .*( is busy, it is being blocked by:|Unable to read RWLock-file)")
 HOLDER = re.compile(r"\(PID (\d+)\): (.*)")
 EXIT_CODE = re.compile(r"^ERROR: failed to reproduce .*, exited with (-?\d+)$")
@@ -39,7 +40,7 @@ class Run:
     id: str
     stopping: Event = field(default_factory=Event)
 
-    def end(self, grace: float = 10.0) -> None:
+    def end(self, grace: float = SECONDS_TO_SAVE) -> None:
         """Leave no process of the run behind; what does not end within `grace` seconds is killed."""
         self.stopping.set()
         end_processes(lambda: marked(MARK, self.id), grace)

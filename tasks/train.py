@@ -125,7 +125,6 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
     # OpenMP's threads wait for each other by spinning. Where anything else runs on their cores that costs most of the
     # speed; waiting shorter costs nothing (two trainings at once on two cores: 2,280 tokens/s each, with this 5,500).
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    import torch
     import torch.distributed as dist
 
     from tasks.machine import commit, measured
@@ -133,16 +132,14 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
 
     ranks, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
     if ranks > 1:
-        if torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-        dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=LONGEST_WAIT)
+        join_ranks(ranks)
     made_from = fingerprint(settings, inputs)
     with only_one(folder) if rank == 0 else nullcontext():
         if rank == 0:
             refuse_foreign(folder, made_from)
             set_aside_other(folder, made_from)
         if ranks > 1:
-            dist.barrier()  # the others read what rank 0 leaves in place
+            wait_for_rank_0(rank)
         state = folder / "state"
         data = inputs.vocabulary, inputs.train, inputs.valid
         made_by = {"commit": commit(), "machine": measured(ranks, state / "machine.json")} if rank == 0 else None
@@ -154,6 +151,40 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
             trainer.run()
     if ranks > 1:  # where one failed it does not wait for the others, but says why and is gone
         dist.destroy_process_group()
+
+
+def join_ranks(ranks: int) -> None:
+    """Form the process group of all ranks, as torchrun's environment variables say.
+
+    On one machine torchrun keeps the store in which ranks leave their addresses from one start to the next (see
+    https://github.com/pytorch/pytorch/issues/135712). A rank that finds an old address there fails, or waits for the
+    dead: so each start has keys of its own. The c10d rendezvous of several machines makes a new store each time.
+    """
+    import torch
+    import torch.distributed as dist
+    from torch.distributed.rendezvous import rendezvous
+
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    store, rank, _ = next(rendezvous("env://", timeout=LONGEST_WAIT))
+    if int(os.environ["LOCAL_WORLD_SIZE"]) == ranks:
+        store = dist.PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=ranks, timeout=LONGEST_WAIT)
+
+
+def wait_for_rank_0(rank: int) -> None:
+    """All ranks read what it has left in place. Where it has failed, torchrun ends the others, and it alone speaks."""
+    import torch.distributed as dist
+
+    from transformer.trainer import SECONDS_TO_BE_ENDED
+
+    try:
+        dist.barrier()
+    except RuntimeError:
+        if rank:
+            time.sleep(SECONDS_TO_BE_ENDED)
+        raise
 
 
 def fingerprint(settings: Any, inputs: Inputs) -> dict[str, Any]:

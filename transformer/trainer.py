@@ -126,7 +126,7 @@ class Trainer:
         self.bf16 = training.precision == "bf16" and has_bf16(self.device)
         self.precision = "bf16" if self.bf16 else "fp32"
         self.tokens_per_device = tokens_per_device(training, self._try, self.device)
-        self.stop = threading.Event()
+        self.stop = False  # once true, the training saves and ends
         self.saved = 0
         self.progress: dict[str, Any] = {"update": 0, "epoch": 0, "batch": 0, "curve": [], "made_by": []}
         self.meter = Meter(self.progress, self.device, self.ranks, peak_flops(self.device, self.bf16))
@@ -165,10 +165,10 @@ class Trainer:
                 # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
                 if self.rank == 0:
                     due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
-                    if self.stop.is_set() or due or self._is_snapshot(update):
+                    if self.stop or due or self._is_snapshot(update):
                         self._checkpoint()
                         last_checkpoint = time.monotonic()
-                    if self.stop.is_set():
+                    if self.stop:
                         print(f"train: stopped after update {update}, which is saved", file=sys.stderr, flush=True)
                         raise Stopped
             self._checkpoint()
@@ -259,13 +259,12 @@ class Trainer:
     def _another_has_left(self) -> bool:
         """Whether an exchange failed because another rank has: torchrun then ends this one.
 
-        That rank's own error shall be seen, and seen first. Slept through in short pieces, as a signal that comes in a
-        wait for `stop` could find its lock taken.
+        That rank's own error shall be seen, and seen first.
         """
         end = time.monotonic() + SECONDS_TO_BE_ENDED
-        while not self.stop.is_set() and time.monotonic() < end:
+        while not self.stop and time.monotonic() < end:
             time.sleep(0.1)
-        return self.stop.is_set()
+        return self.stop
 
     def _is_snapshot(self, update: int) -> bool:
         """Counted back from the last update, which is always one: without averaging, it is the model."""
@@ -332,13 +331,17 @@ def stop_when_asked(trainer: Trainer, parent: int) -> None:
         trainer: the training.
         parent: the process id of that process, asked for before anything that takes time.
     """
+
+    def stop(*signal_and_frame: object) -> None:
+        trainer.stop = True
+
     for asked in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(asked, lambda number, frame: trainer.stop.set())
+        signal.signal(asked, stop)
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1)
-        trainer.stop.set()
+        stop()
 
     threading.Thread(target=watch, daemon=True).start()
 

@@ -33,5 +33,5 @@ def test_leaves_time_to_end_well() -> None:
         "print(flush=True); time.sleep(60)"
     )
     process = _start(mark, code)
-    end_processes(lambda: marked("TEST_MARK", mark))
+    end_processes(lambda: marked("TEST_MARK", mark), grace=10.0)
     assert process.wait(5) == 7  # and the exit code is still there for whoever started it

@@ -34,6 +34,8 @@ def failing_step(self, update, *work):
     step(self, update, *work)
 
 Trainer.step = failing_step
+if os.environ["RANK"] == "0" and os.environ["TORCHELASTIC_RESTART_COUNT"] != "0":
+    time.sleep(3)  # when it comes, the other rank has long looked for its address
 run_main(train.main)
 """
 
@@ -134,6 +136,19 @@ def test_a_checkpoint_of_other_settings_is_refused_with_the_difference(
             "(training.warmup 100, now 90); move it out of this folder"
         ]
     shutil.rmtree(folder)
+
+
+@pytest.mark.slow
+def test_where_rank_0_meets_bad_input_it_alone_says_so(workspace: Path) -> None:
+    state = workspace / "runs/other/state"
+    state.mkdir(parents=True, exist_ok=True)
+    (state / "settings.json").write_text("{")
+    done = run(workspace, *torchrun(0, "other"), FAILURES="0")
+    shutil.rmtree(workspace / "runs/other")
+    assert done.returncode == 1
+    assert [line.partition(" (")[0] for line in re.findall("^error: .*", done.stderr, re.M)] == [
+        "error: runs/other/state/settings.json: damaged"
+    ]
 
 
 def test_checkpoints_of_the_same_settings_and_damaged_ones_are_not_refused(tmp_path: Path) -> None:

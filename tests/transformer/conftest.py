@@ -28,6 +28,15 @@ def backwards(count: int, seed: int) -> Pairs:
     return Pairs(*flat(sources), *flat([source[::-1] for source in sources]))
 
 
+def stop_after(trainer: Trainer, update: int) -> None:
+    """As if it were asked to end while it reports that update."""
+
+    def report(reported: int, metrics: dict[str, float]) -> None:
+        trainer.stop = reported == update
+
+    trainer.report = report
+
+
 @pytest.fixture
 def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
     def make(folder: str = "state", model: ModelSettings = SMALL, pairs: int = 40, **changes: Any) -> Trainer:

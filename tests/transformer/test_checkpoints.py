@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.transformer.conftest import stop_after
 from transformer.batches import plan_epoch
 from transformer.checkpoints import checkpoints, read_weights, snapshots
 from transformer.files import read_json, remove_unfinished, sha256
@@ -49,7 +50,7 @@ def test_stopped_after_any_update_it_ends_with_the_same_weights(make_trainer: Ma
     assert 1 < batches < 12
     for update in range(1, 12):
         first = make_trainer(f"stopped-{update}")
-        first.report = lambda now, metrics, first=first, update=update: first.stop.set() if now == update else None
+        stop_after(first, update)
         with pytest.raises(Stopped):
             first.run()
         again = make_trainer(f"stopped-{update}")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from tests.transformer.conftest import SMALL, VOCABULARY
+from tests.transformer.conftest import SMALL, VOCABULARY, stop_after
 from transformer.model import Transformer, padding_mask
 from transformer.trainer import Stopped, Trainer
 
@@ -43,7 +43,7 @@ def test_a_training_begun_on_a_gpu_goes_on_on_a_cpu(make_trainer: Make, monkeypa
     through.run()
 
     first = make_trainer("moved", exact)
-    first.report = lambda update, metrics: first.stop.set() if update == 6 else None
+    stop_after(first, 6)
     with pytest.raises(Stopped):
         first.run()
     monkeypatch.setattr("transformer.trainer.pick_device", lambda: torch.device("cpu"))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.transformer.conftest import stop_after
 from transformer.batches import collate
 from transformer.meter import Meter
 from transformer.trainer import Stopped, Trainer
@@ -89,7 +90,7 @@ def test_waiting_for_data_is_seen(trainer: Trainer, monkeypatch: pytest.MonkeyPa
 def test_totals_go_on_after_a_resume(make_trainer: Make) -> None:
     whole = make_trainer("whole").run()
     first = make_trainer("parts")
-    first.report = lambda update, metrics: first.stop.set() if update == 5 else None
+    stop_after(first, 5)
     with pytest.raises(Stopped):
         first.run()
     before = dict(first.progress)
@@ -104,7 +105,7 @@ def test_totals_go_on_after_a_resume(make_trainer: Make) -> None:
 
 def test_a_checkpoint_without_these_totals_is_continued(make_trainer: Make) -> None:
     first = make_trainer()
-    first.report = lambda update, metrics: first.stop.set() if update == 5 else None
+    stop_after(first, 5)
     for name in ("data_seconds", "source_padding", "peak_memory_bytes"):
         del first.progress[name]
     first.meter.totals = {}

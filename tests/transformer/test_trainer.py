@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.transformer.conftest import SMALL
+from tests.transformer.conftest import SMALL, stop_after
 from transformer.batches import divide
 from transformer.checkpoints import average, checkpoints, read_weights, snapshots
 from transformer.errors import InputError
@@ -53,7 +53,7 @@ def test_stopped_and_continued_ends_with_the_same_weights(make_trainer: Make) ->
     through.run()
 
     first = make_trainer("stopped")
-    first.report = lambda update, metrics: first.stop.set() if update == 5 else None
+    stop_after(first, 5)
     with pytest.raises(Stopped):
         first.run()
     second = make_trainer("stopped")
