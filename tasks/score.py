@@ -6,30 +6,24 @@ data/corpora/C/{valid,test}.*  outputs/E/
   -> reports/scores/E.json     scores with signatures, the training's facts and curve
      reports/outputs/E.md      some sentences beside their references (quotes the corpus: not in git)
 
-BLEU is of three kinds, which compare only among themselves: `bleu`, sacreBLEU on plain text against raw references;
-`bleu_lowercase`, the same with case ignored; `bleu_lowercase_tokens`, on tokens in lower case as the Moses tokeniser
-cuts them, in which scores on Multi30k are published. Outputs that are in lower case cannot do well by the first.
+What each score is stands in tasks/metrics.py. Outputs in lower case cannot do well by a cased one.
 """
 
 import random
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
-
 from tasks.lines import read_lines
+from tasks.metrics import all_scores
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_file, write_json
-from transformer.settings import TextSettings
-from transformer.text import Preparation
 
 SECTIONS = ("corpus",)
 SAMPLES = 20
-LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "chrf")  # in MLflow, for each split
+LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "bleu_paper", "chrf", "ter")  # in MLflow, for each split
 
 
 def main() -> None:
@@ -59,59 +53,24 @@ def main() -> None:
 
 
 def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, str]) -> dict[str, Any]:
-    """The three kinds of BLEU and chrF of one split, and the BLEU of the untranslated source for comparison.
-
-    Tokens are those that the model wrote, if it writes such; other outputs are tokenised here.
-    """
+    """All scores of one split, of the tokens as the model wrote them. InputError as in tasks/metrics.py."""
     sources, references, hypotheses = read_split(corpus, outputs, split, languages)
-    moses = Preparation(TextSettings(lowercase=True, tokenise="moses"), languages["target"])
     written = outputs / f"{split}.tokens.{languages['target']}"
-    tokens = read_lines(written) if written.exists() else [moses.prepare(line) for line in hypotheses]
-    return {
-        "sentences": len(references),
-        "bleu": _metric(sacrebleu.BLEU(), hypotheses, references),
-        "bleu_lowercase": _metric(sacrebleu.BLEU(lowercase=True), hypotheses, references),
-        "bleu_lowercase_tokens": _bleu_of_tokens(tokens, [moses.prepare(line) for line in references]),
-        "chrf": _metric(sacrebleu.CHRF(), hypotheses, references),
-        "bleu_of_copied_source": _metric(sacrebleu.BLEU(), sources, references),
-    }
+    tokens = read_lines(written) if written.exists() else None
+    try:
+        return all_scores(sources, references, hypotheses, tokens, languages["target"])
+    except InputError as error:
+        raise InputError(f"{outputs}, {corpus}, {split}: {error}") from None
 
 
 def read_split(
     corpus: Path, outputs: Path, split: str, languages: dict[str, str]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Sources, references and hypotheses; InputError if they are not equally many."""
-    paths = [
-        corpus / f"{split}.{languages['source']}",
-        corpus / f"{split}.{languages['target']}",
-        outputs / f"{split}.{languages['target']}",
-    ]
-    sources, references, hypotheses = (read_lines(path) for path in paths)
-    if not len(sources) == len(references) == len(hypotheses):
-        counts = ", ".join(
-            f"{path} {len(lines)}" for path, lines in zip(paths, (sources, references, hypotheses), strict=True)
-        )
-        raise InputError(f"different numbers of lines: {counts}")
+    """Sources, references and hypotheses."""
+    source, target = languages["source"], languages["target"]
+    paths = corpus / f"{split}.{source}", corpus / f"{split}.{target}", outputs / f"{split}.{target}"
+    sources, references, hypotheses = map(read_lines, paths)
     return sources, references, hypotheses
-
-
-def _metric(metric: Any, hypotheses: list[str], references: list[str]) -> dict[str, Any]:
-    result = metric.corpus_score(hypotheses, [references])
-    return {"score": result.score, "signature": str(metric.get_signature())}
-
-
-def _bleu_of_tokens(hypotheses: list[str], references: list[str]) -> dict[str, Any]:
-    """BLEU up to 4-grams on tokens in lower case, and what it is made of."""
-    metric = sacrebleu.BLEU(lowercase=True, tokenize="none", force=True)  # force: no warning, tokens are meant here
-    result = metric.corpus_score(hypotheses, [references])
-    return {
-        "score": result.score,
-        "precisions": result.precisions,
-        "brevity_penalty": result.bp,
-        "output_tokens": result.sys_len,
-        "reference_tokens": result.ref_len,
-        "signature": f"{metric.get_signature()}, tokens of sacremoses {version('sacremoses')}",
-    }
 
 
 def sample_page(experiment: str, corpus: Path, outputs: Path, languages: dict[str, str]) -> str:

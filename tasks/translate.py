@@ -2,10 +2,10 @@
 
 python -m tasks.translate tiny
 
-data/corpora/C/{valid,test}.SOURCE  models/E/
+data/corpora/C/{valid,test}.*  models/E/
   -> outputs/E/valid.TARGET  test.TARGET    line i translates line i
      outputs/E/valid.tokens.TARGET  ...     the same as tokens, if the model was trained on such
-     outputs/E/translation.json             counts, seconds, and what training.json of the model says
+     outputs/E/translation.json             counts, perplexities, seconds, and what training.json of the model says
 """
 
 import time
@@ -18,6 +18,7 @@ from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import run_main
 from transformer.files import read_json, whole_folder, write_json
+from transformer.perplexity import perplexity
 from transformer.subwords import UNK
 from transformer.translator import Translator
 
@@ -42,24 +43,27 @@ def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path)
     config = translator.config
     source, target = config.source_language, config.target_language
     facts: dict[str, Any] = {"search": config.search.model_dump(), "text": config.text.model_dump(), "splits": {}}
-    started, sentences = time.monotonic(), 0
+    seconds, sentences = 0.0, 0
     with whole_folder(folder) as temporary:
         for split in ("valid", "test"):
             lines = read_lines(corpus / f"{split}.{source}")
+            started = time.monotonic()
             found = translator.search(lines, show=True)
+            seconds += time.monotonic() - started
             prepared = translator.decode(found)
             write_lines(temporary / f"{split}.{target}", translator.restore(prepared))
             if config.text.tokenise != "none":
                 write_lines(temporary / f"{split}.tokens.{target}", prepared)
             sentences += len(lines)
+            references = read_lines(corpus / f"{split}.{target}")
             facts["splits"][split] = {
+                "perplexity": perplexity(translator, lines, references),
                 "sentences": len(lines),
                 "cut_at_the_length_limit": sum(hypothesis.cut for hypothesis in found),
                 "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
                 "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
             }
-        facts["seconds"] = time.monotonic() - started
-        facts["speed"] = sentences / facts["seconds"]
+        facts |= {"seconds": seconds, "speed": sentences / seconds}
         ours = read_lines(OUR_SENTENCES) if source == "en" else []
         facts["ours"] = [list(pair) for pair in zip(ours, translator.translate(ours), strict=True)]
         write_json(temporary / "translation.json", {**facts, "training": training})

@@ -113,6 +113,15 @@ def divide(
         count += step
 
 
+def in_parts(
+    source_lengths: NDArray[np.integer], target_lengths: NDArray[np.integer], tokens: int
+) -> list[NDArray[np.int32]]:
+    """All pairs once, pairs of like lengths together, in parts of at most `tokens` on either side, padding counted."""
+    lengths = source_lengths, target_lengths
+    plan = plan_epoch(*lengths, tokens, seed=0, epoch=0)
+    return [part for batch in plan for part in divide(batch, *lengths, 1, tokens) if len(part)]
+
+
 def _cut(items: NDArray[Any], tokens_until: NDArray[np.int64], count: int) -> list[NDArray[Any]]:
     """`count` runs of items of like numbers of tokens."""
     ends = tokens_until[-1] * np.arange(1, count) // count

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from transformer.batches import Batch, collate, divide, plan_epoch
+from transformer.batches import Batch, collate, divide, in_parts, plan_epoch
 from transformer.capacity import tokens_per_device
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
@@ -300,11 +300,8 @@ class Trainer:
     def validate(self) -> float:
         """Negative log-likelihood in nats per target sub-word of the valid pairs, end symbols included."""
         self.parallel.eval()
-        tokens = self.tokens_per_device
-        plan = plan_epoch(*self.valid_lengths, tokens, seed=0, epoch=0)
         total = torch.zeros(2, dtype=torch.float64)
-        parts = [part for indices in plan for part in divide(indices, *self.valid_lengths, 1, tokens) if len(part)]
-        for part in parts[self.rank :: self.ranks]:
+        for part in in_parts(*self.valid_lengths, self.tokens_per_device)[self.rank :: self.ranks]:
             batch = collate(self.valid_pairs, part).to(self.device)
             total += torch.tensor([self._loss(batch, label_smoothing=0.0)[1].item(), batch.target_tokens])
         if self.ranks > 1:

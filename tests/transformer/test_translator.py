@@ -6,42 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import sentencepiece
-import torch
-from safetensors.torch import save_file
 
 from tests.workspace import PAPER, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
 from transformer.files import read_json, write_json
-from transformer.model import Transformer
-from transformer.settings import ModelSettings, SearchSettings, TextSettings
-from transformer.subwords import Subwords
-from transformer.translator import Config, Translator
+from transformer.settings import ModelSettings
+from transformer.translator import Translator
 
 SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder with random weights."""
-    folder = tmp_path_factory.mktemp("model")
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([line for pair in sentences(50, seed=1) for line in pair]), model_writer=model,
-        vocab_size=60, model_type="bpe", pad_id=0, unk_id=1, bos_id=2, eos_id=3, minloglevel=2,
-    )  # fmt: skip
-    (folder / "subwords.model").write_bytes(model.getvalue())
-    subwords = Subwords(folder / "subwords.model")
-    config = Config(
-        source_language="en", target_language="xx", text=TextSettings(lowercase=False, tokenise="none"),
-        subwords_sha256=subwords.sha256, model=SHAPE,
-        search=SearchSettings(beam=2, penalty="paper", length_penalty=0.6, extra_length=5),
-    )  # fmt: skip
-    write_json(folder / "config.json", config.model_dump())
-    torch.manual_seed(3)
-    save_file(Transformer(SHAPE, subwords.size).state_dict(), folder / "model.safetensors")
-    return folder
 
 
 @pytest.fixture

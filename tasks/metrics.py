@@ -1,0 +1,151 @@
+"""Scores of translations, each with the signature that says how it was computed. Different ones never compare.
+
+- `bleu`, `chrf`, `ter`: sacreBLEU's, on plain text. `bleu_lowercase` ignores case.
+- `bleu_lowercase_tokens`: on tokens in lower case as the Moses tokeniser cuts them, in which scores on Multi30k are
+  published.
+- `bleu_paper`: what the paper's 27.3 and 28.4 most likely are, after the script that came with the released code:
+  Moses tokens, cased, compounds split at their hyphens, and multi-bleu's arithmetic. `bleu_paper_plain_quotes`: the
+  same with the typographic quotes of the reference made plain, without which that script does not come to the
+  paper's scale on newstest2014 (https://github.com/tensorflow/tensor2tensor/issues/317).
+
+All counts are of lines; an empty reference is a line whose every output token is wrong.
+"""
+
+import re
+import sys
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import sacrebleu
+
+from transformer.errors import InputError
+from transformer.settings import TextSettings
+from transformer.text import Preparation
+
+Score = dict[str, Any]
+
+COMPOUND = re.compile(r"(\S)-(\S)")
+QUOTES = str.maketrans(dict.fromkeys("„“”‟", '"'))
+# What looks tokenised: a space before a full stop at the end, or before a comma with another behind it.
+TOKENISED = re.compile(r"\w \.$|\w , \w|@-@")
+ESCAPED = re.compile(r"&(?:amp|quot|apos|lt|gt|#\d+|#x[0-9a-fA-F]+);")
+LOOKS_TOKENISED = 0.1  # of the lines: from here on it is no accident
+
+
+def all_scores(
+    sources: list[str], references: list[str], hypotheses: list[str], tokens: list[str] | None, language: str
+) -> dict[str, Any]:
+    """Every score of one set of translations, and the BLEU of the untranslated source for comparison.
+
+    Args:
+        sources: plain text, one sentence a line.
+        references: plain text.
+        hypotheses: plain text.
+        tokens: the hypotheses as the model wrote them, if it writes lower-cased tokens; else they are cut here.
+        language: code of the target side, for the Moses tokeniser.
+
+    Raises:
+        InputError: the text is not plain, or the numbers of lines differ.
+    """
+    check_counts(sources=sources, references=references, hypotheses=hypotheses)
+    for name, lines in (("references", references), ("hypotheses", hypotheses)):
+        check_plain(name, lines)
+    moses = Preparation(TextSettings(lowercase=True, tokenise="moses"), language)
+    tokens = [moses.prepare(line) for line in hypotheses] if tokens is None else tokens
+    return {
+        "sentences": len(references),
+        "empty_references": references.count(""),
+        "bleu": _sacrebleu(sacrebleu.BLEU(), hypotheses, references),
+        "bleu_lowercase": _sacrebleu(sacrebleu.BLEU(lowercase=True), hypotheses, references),
+        "bleu_lowercase_tokens": bleu_of_tokens(
+            tokens, [moses.prepare(line) for line in references], f"lower case, tokens of {_moses_version()}"
+        ),
+        "bleu_paper": papers_bleu(hypotheses, references, language),
+        "bleu_paper_plain_quotes": papers_bleu(hypotheses, references, language, plain_quotes=True),
+        "chrf": _sacrebleu(sacrebleu.CHRF(), hypotheses, references),
+        "ter": _sacrebleu(sacrebleu.TER(), hypotheses, references),
+        "bleu_of_copied_source": _sacrebleu(sacrebleu.BLEU(), sources, references),
+    }
+
+
+def check_counts(**sides: list[str]) -> None:
+    """InputError that names all counts if they are not the same: a library would cut to the shortest."""
+    counts = {name: len(lines) for name, lines in sides.items()}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+        raise InputError(f"different numbers of lines: {told}")
+
+
+def check_plain(name: str, lines: list[str]) -> None:
+    """InputError if text that should be plain looks tokenised; a warning if it holds escapes of HTML.
+
+    Scores of tokenised text by a metric that cuts tokens itself differ by points from those of the same text as
+    people write it.
+    """
+    if (count := sum(map(bool, map(TOKENISED.search, lines)))) > LOOKS_TOKENISED * len(lines) and count > 1:
+        raise InputError(
+            f"{name}: {count:,} of {len(lines):,} lines look tokenised (a space before a comma or full stop); give "
+            "plain text, as people write it"
+        )
+    if count := sum(map(bool, map(ESCAPED.search, lines))):
+        print(f"warning: {name}: {count:,} of {len(lines):,} lines hold escapes such as &quot;", file=sys.stderr)
+
+
+def _sacrebleu(metric: Any, hypotheses: list[str], references: list[str]) -> Score:
+    result = metric.corpus_score(hypotheses, [references])
+    return {"score": result.score, "signature": str(metric.get_signature())}
+
+
+def bleu_of_tokens(hypotheses: list[str], references: list[str], tokens: str) -> Score:
+    """BLEU of lines that are cut already, as multi-bleu counts it: up to 4-grams, no smoothing.
+
+    Args:
+        hypotheses: tokens with spaces between them.
+        references: the same.
+        tokens: how they were made, for the signature.
+    """
+    # force: no warning, tokens are meant here
+    metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
+    result = metric.corpus_score(hypotheses, [references])
+    return {
+        "score": result.score,
+        "precisions": result.precisions,
+        "brevity_penalty": result.bp,
+        "output_tokens": result.sys_len,
+        "reference_tokens": result.ref_len,
+        "signature": f"{metric.get_signature()}|{tokens}",
+    }
+
+
+def papers_bleu(hypotheses: list[str], references: list[str], language: str, plain_quotes: bool = False) -> Score:
+    """BLEU as the paper most likely has it; see the top of this module.
+
+    InputError if compounds are split already, as they are in some copies of the data: it must be done once.
+    """
+    for name, lines in (("hypotheses", hypotheses), ("references", references)):
+        for number, line in enumerate(lines, start=1):
+            if "##AT##" in line:
+                raise InputError(f"{name}, line {number}: its compounds are split already (##AT##); give plain text")
+    if plain_quotes:
+        references = [line.translate(QUOTES) for line in references]
+    cut, correct = ([papers_tokens(line, language) for line in side] for side in (hypotheses, references))
+    quotes = ", quotes of the reference made plain" if plain_quotes else ""
+    return bleu_of_tokens(cut, correct, f"cased, tokens of {_moses_version()}, compounds split{quotes}")
+
+
+def papers_tokens(line: str, language: str) -> str:
+    """Moses tokens, then `a-b` as `a ##AT##-##AT## b`; matches do not overlap, so of `5-0-1` the second stays."""
+    tokens = _moses(language).tokenize(line, return_str=True)
+    return COMPOUND.sub(r"\1 ##AT##-##AT## \2", tokens)
+
+
+@lru_cache
+def _moses(language: str) -> Any:
+    import sacremoses
+
+    return sacremoses.MosesTokenizer(language)
+
+
+def _moses_version() -> str:
+    return f"sacremoses {version('sacremoses')}"

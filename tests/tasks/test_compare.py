@@ -1,0 +1,50 @@
+"""Comparisons of two experiments: equal outputs, better ones, and test sets that differ."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tasks.compare import compare
+from tasks.lines import write_lines
+from transformer.errors import InputError
+
+REFERENCES = [f"the {colour} {thing} is here and number {i} is not" for i, (colour, thing) in enumerate(
+    [(colour, thing) for colour in ("red", "green", "blue", "black") for thing in ("house", "door", "car", "tree")]
+)]  # fmt: skip
+
+
+def folders(tmp_path: Path, name: str, outputs: list[str], references: list[str] = REFERENCES) -> tuple[Path, Path]:
+    corpus, folder = tmp_path / f"corpus-{name}", tmp_path / name
+    corpus.mkdir()
+    folder.mkdir()
+    write_lines(corpus / "test.xx", references)
+    write_lines(folder / "test.xx", outputs)
+    (folder / "translation.json").write_text(json.dumps({"training": {"languages": {"target": "xx"}}}))
+    return corpus, folder
+
+
+def test_much_better_outputs_have_a_small_p_and_equal_ones_a_large_one(tmp_path: Path) -> None:
+    worse = [line.replace("is here", "was") for line in REFERENCES]
+    good, bad, same = (
+        folders(tmp_path, name, outputs)
+        for name, outputs in (("good", REFERENCES), ("bad", worse), ("same", REFERENCES))
+    )
+    found = compare([good[0], bad[0]], [good[1], bad[1]])
+    assert found["test_sentences"] == 16
+    for metric in found["metrics"].values():
+        assert metric["score"] > metric["baseline"]
+        assert metric["p_bootstrap"] < 0.05
+        assert metric["p_randomisation"] < 0.05
+    assert "ar:10000" in found["metrics"]["bleu"]["signature_randomisation"]
+    equal = compare([good[0], same[0]], [good[1], same[1]])["metrics"]["bleu"]
+    assert (equal["p_bootstrap"], equal["p_randomisation"]) == (1, 1)
+
+
+def test_other_references_and_missing_lines_are_refused(tmp_path: Path) -> None:
+    one, other = folders(tmp_path, "one", REFERENCES), folders(tmp_path, "other", REFERENCES, REFERENCES[::-1])
+    with pytest.raises(InputError, match="their test splits differ"):
+        compare([one[0], other[0]], [one[1], other[1]])
+    short = folders(tmp_path, "short", REFERENCES[1:])
+    with pytest.raises(InputError, match="16 references, 16 outputs, 15 baseline"):
+        compare([one[0], short[0]], [one[1], short[1]])

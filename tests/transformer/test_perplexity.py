@@ -1,0 +1,32 @@
+"""Perplexity of given translations, against one that is computed sentence by sentence."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer.perplexity import perplexity
+from transformer.subwords import BOS, EOS
+from transformer.translator import Translator
+
+SOURCES = ["the red cat", "", "the old horse follows the small mouse", "fish"]
+TARGETS = ["da gato", "da", "da hund ist alta", ""]
+
+
+def test_it_is_the_mean_over_sub_words_and_end_symbols_whatever_the_batch(made: Path) -> None:
+    translator = Translator.load(made)
+    found = perplexity(translator, SOURCES, TARGETS)
+    nats, count = 0.0, 0
+    model = translator.model
+    for source, target in zip(translator.encode(SOURCES), translator.subwords.encode(TARGETS), strict=True):
+        gold = torch.tensor([*target, EOS])
+        with torch.inference_mode():
+            y_TD = model(torch.tensor([[*source, EOS]]), torch.tensor([[BOS, *target]]), None)[0]
+            nats -= (y_TD @ model.embedding.T).log_softmax(1)[range(len(gold)), gold].sum().item()
+        count += len(gold)
+    assert found["nats"] == pytest.approx(nats, rel=1e-5)
+    assert found["subwords"] == count
+    assert found["per_subword"] == pytest.approx(math.exp(nats / count), rel=1e-5)
+    assert found["words"] == 2 + 1 + 4 + 0 + 4  # of the raw text, and four ends
+    assert found["per_word"] == pytest.approx(math.exp(nats / 11), rel=1e-5)

@@ -1,0 +1,55 @@
+"""Perplexity of given translations: e to the mean negative log-likelihood.
+
+Per sub-word it is the paper's measure (Table 3), which compares only within one vocabulary; per word it compares across
+vocabularies. End symbols count as sub-words and as words, since the model must say them too.
+"""
+
+import math
+from itertools import accumulate
+
+import numpy as np
+import torch
+
+from transformer.batches import collate, in_parts
+from transformer.loss import smoothed_loss
+from transformer.shards import Ints, Pairs
+from transformer.text import Preparation
+from transformer.translator import Translator
+
+TOKENS_AT_ONCE = 4096
+
+
+@torch.inference_mode()
+def perplexity(translator: Translator, sources: list[str], targets: list[str]) -> dict[str, float]:
+    """Per sub-word and per word (by white space, in the raw text), and the sums that both come from.
+
+    Args:
+        translator: its model is the one that is measured, in fp32.
+        sources: raw text, one sentence a line.
+        targets: their translations, raw.
+    """
+    prepare = Preparation(translator.config.text, translator.config.target_language).prepare
+    source, target = translator.encode(sources), translator.subwords.encode(map(prepare, targets))
+    pairs = Pairs(*_flat(source), *_flat(target))
+    nats, model = 0.0, translator.model
+    for part in in_parts(pairs.source_lengths + 1, pairs.target_lengths + 1, TOKENS_AT_ONCE):
+        batch = collate(pairs, part).to(model.embedding.device)
+        y_BTD = model(batch.source_BS, batch.target_BT, batch.mask)
+        y_ND = y_BTD.flatten(0, 1).index_select(0, batch.positions_N)
+        nats += smoothed_loss(y_ND, model.embedding, batch.gold_N, label_smoothing=0.0)[1].item()
+    subwords = sum(map(len, target)) + len(target)
+    words = sum(len(line.split()) for line in targets) + len(targets)
+    return {
+        "per_subword": math.exp(nats / subwords),
+        "per_word": math.exp(nats / words),
+        "nats": nats,
+        "subwords": subwords,
+        "words": words,
+    }
+
+
+def _flat(sentences: list[list[int]]) -> tuple[Ints, Ints, Ints]:
+    """Tokens, offsets and lengths, as `Pairs` has them."""
+    lengths = [len(sentence) for sentence in sentences]
+    tokens = np.array([i for sentence in sentences for i in sentence], np.int64)
+    return tokens, np.array([0, *accumulate(lengths)], np.int64), np.array(lengths, np.int64)
