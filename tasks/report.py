@@ -2,7 +2,7 @@
 
 python -m tasks.report
 
-params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json
+params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
   -> reports/table2.md  reports/multi30k.md  reports/figures/learning_curves.png
 """
 
@@ -26,6 +26,17 @@ PUBLISHED = Path(__file__).with_name("published.yaml")
 
 Scores = dict[str, dict[str, Any]]
 
+OTHER = (
+    "*Plain quotes*: BLEU the paper's way with the typographic quotes of the reference made plain, without which the "
+    "released script does not come to the paper's scale on newstest2014. Perplexity is that of the averaged model on "
+    "the references. Per sub-word, as the paper gives it, it compares only within one vocabulary. End symbols count "
+    "as sub-words and as words."
+)
+DIFFERENCES = (
+    "p-values of sacreBLEU's paired bootstrap and approximate randomisation, from `python -m tasks.compare`: how often "
+    "a difference as large would come of the choice of test sentences alone."
+)
+
 
 def main() -> None:
     """Write all reports."""
@@ -38,21 +49,22 @@ def main() -> None:
     paper = yaml.safe_load(PAPER.read_text(encoding="utf-8"))
     with whole_file(REPORTS / CURVES) as temporary:
         draw_curves(scores, temporary)
+    compared = [read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))]
     with whole_file(REPORTS / "table2.md") as temporary:
-        temporary.write_text(table2(params, scores, paper), encoding="utf-8")
+        temporary.write_text(table2(params, scores, paper, compared), encoding="utf-8")
     published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["multi30k"]
     with whole_file(REPORTS / "multi30k.md") as temporary:
         temporary.write_text(multi30k(params, scores, published), encoding="utf-8")
     print(f"reports/table2.md: {len(scores)} of {len(params.experiments)} experiments measured")
 
 
-def table2(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
+def table2(params: Params, scores: Scores, paper: dict[str, Any], compared: list[dict[str, Any]]) -> str:
     """Table 2: the paper's rows, then ours, then where each of our numbers comes from."""
     parts = [
         "# Table 2: translation quality and training cost",
         "Written by `dvc repro --single-item report`; do not edit. The first table is BLEU on tokenised text with "
-        "compounds split, as far as the released evaluation script tells; ours below is sacreBLEU on plain text, "
-        "usually about a point lower for the same output. The two are never mixed in one column.",
+        "compounds split, as far as the released evaluation script tells. Ours is given in that way, in a column of "
+        "its own, and as sacreBLEU on plain text, usually about a point lower for the same output.",
         "## The paper's rows (newstest2014; printed in the paper, not measured here)",
         papers_rows(paper),
         "## Measured here",
@@ -64,6 +76,8 @@ def table2(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
         "matrix product timed on it at the start, so that the load of the machine changes it). "
         "*Counted* is from the sizes of all matrices multiplied in training. "
         "Time is that of the updates alone, without validation and saving.",
+        *(["## Other scores of the same outputs", other_rows(scores), OTHER] if scores else []),
+        *(["## Better by more than luck?", differences(compared, scores), DIFFERENCES] if compared else []),
         "## Where the numbers come from",
         provenance(scores) if scores else "Nothing has been measured yet.",
         "## Learning curves",
@@ -84,7 +98,8 @@ def papers_rows(paper: dict[str, Any]) -> str:
 def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
     """One row for each experiment of params.yaml; those without scores say so."""
     header = [
-        "experiment", "preset", "test set", "BLEU", "chrF", "BLEU of copied source", "parameters",
+        "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
+        "parameters",
         "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows = []
@@ -101,6 +116,7 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             training["preset"],
             f"{corpus['test_set']} {languages['source']}-{languages['target']}",
             f"**{test['bleu']['score']:.2f}**",
+            f"{test['bleu_paper']['score']:.2f}",
             f"{test['chrf']['score']:.2f}",
             f"{test['bleu_of_copied_source']['score']:.2f}",
             f"{training['parameters']:,}",
@@ -112,6 +128,41 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             short_commit(made_by["commit"]),
             str(training["mlflow_run"] or "none")[:8],
         ])  # fmt: skip
+    return table(header, rows)
+
+
+def other_rows(scores: Scores) -> str:
+    """TER, the paper's BLEU with plain quotes, and perplexities; one row for each measured experiment."""
+    header = [
+        "experiment", "plain quotes", "TER", "perplexity per sub-word, valid", "the same, test", "per word, valid",
+        "the same, test",
+    ]  # fmt: skip
+    rows = []
+    for name, score in scores.items():
+        test = score["scores"]["test"]
+        perplexities = [score["splits"][split]["perplexity"] for split in ("valid", "test")]
+        rows.append([
+            name,
+            f"{test['bleu_paper_plain_quotes']['score']:.2f}",
+            f"{test['ter']['score']:.2f}",
+            *(f"{found[of]:.2f}" for of in ("per_subword", "per_word") for found in perplexities),
+        ])  # fmt: skip
+    return table(header, rows)
+
+
+def differences(compared: list[dict[str, Any]], scores: Scores) -> str:
+    """Each comparison whose outputs are still those that were scored; the others are named."""
+    header = ["experiment", "baseline", "score", "its", "the baseline's", "p, bootstrap", "p, randomisation"]
+    rows = []
+    for found in compared:
+        pair = found["experiment"], found["baseline"]
+        for name, metric in found["metrics"].items():
+            now = [scores[each]["scores"]["test"][name]["score"] for each in pair if each in scores]
+            if now != [metric["score"], metric["baseline"]]:
+                rows.append([*pair, name, "scored anew since: compare again", "", "", ""])
+                continue
+            pvalues = (f"{metric[f'p_{test}']:.4f}" for test in ("bootstrap", "randomisation"))
+            rows.append([*pair, name, f"{metric['score']:.2f}", f"{metric['baseline']:.2f}", *pvalues])
     return table(header, rows)
 
 
@@ -136,7 +187,9 @@ def provenance(scores: Scores) -> str:
         blocks.append(
             f"**{name}** (preset {training['preset']}): "
             f"BLEU {test['bleu']['score']:.2f} `{test['bleu']['signature']}`, "
-            f"chrF {test['chrf']['score']:.2f} `{test['chrf']['signature']}` on {test['sentences']:,} sentences of "
+            f"the paper's way {test['bleu_paper']['score']:.2f} `{test['bleu_paper']['signature']}`, "
+            f"chrF {test['chrf']['score']:.2f} `{test['chrf']['signature']}`, "
+            f"TER {test['ter']['score']:.2f} `{test['ter']['signature']}` on {test['sentences']:,} sentences of "
             f"{corpus['test_set']} (BLEU {valid['bleu']['score']:.2f} on the "
             f"{valid['sentences']:,} of the valid split).\n\n"
             f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, "

@@ -21,7 +21,11 @@ PARAMS = Params.model_validate({
 
 def scores(device: str = "some processor") -> dict[str, Any]:
     metric = {"score": 31.416, "signature": "nrefs:1|case:mixed"}
-    split = {"sentences": 30, "bleu": metric, "chrf": metric, "bleu_of_copied_source": {**metric, "score": 2.718}}
+    split = {
+        "sentences": 30, "bleu": metric, "bleu_paper": {**metric, "score": 32.11}, "bleu_paper_plain_quotes": metric,
+        "chrf": metric, "ter": {**metric, "score": 51.06}, "bleu_of_copied_source": {**metric, "score": 2.718},
+    }  # fmt: skip
+    perplexity = {"per_subword": 5.012, "per_word": 9.017}
     training = {
         "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"},
         "model": {"layers": 1}, "training": {"updates": 20},
@@ -38,7 +42,10 @@ def scores(device: str = "some processor") -> dict[str, Any]:
     return {
         "corpus": {"test_set": "made-up", "pairs": {"train": 400}},
         "scores": {"valid": split, "test": split},
-        "splits": {"test": {"cut_at_the_length_limit": 1}},
+        "splits": {
+            "valid": {"perplexity": perplexity},
+            "test": {"cut_at_the_length_limit": 1, "perplexity": perplexity},
+        },
         "search": {"beam": 4},
         "speed": 200.0,
         "ours": [["A red cat.", "Da gato rota."]],
@@ -47,21 +54,35 @@ def scores(device: str = "some processor") -> dict[str, Any]:
 
 
 def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> None:
-    table = report.table2(PARAMS, {"e": scores()}, PAPER)
+    table = report.table2(PARAMS, {"e": scores()}, PAPER, [])
     row = next(line for line in table.splitlines() if line.startswith("| e |"))
-    for expected in ("made-up en-xx", "**31.42**", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
+    for expected in ("made-up en-xx", "**31.42**", "32.11", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
                      "1 min 40 s", "2026-11-29", "01234567", "fedcba98"):  # fmt: skip
         assert expected in row
     assert "nrefs:1\\|case:mixed" in table or "nrefs:1|case:mixed" in table
     assert "| A red cat. | Da gato rota. |" in table
 
 
+def test_other_scores_have_a_table_of_their_own() -> None:
+    assert "| e | 31.42 | 51.06 | 5.01 | 5.01 | 9.02 | 9.02 |" in report.other_rows({"e": scores()})
+
+
+def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_anew() -> None:
+    metric = {"score": 31.416, "baseline": 31.416, "p_bootstrap": 0.0123, "p_randomisation": 0.5}
+    compared = [{"experiment": "e", "baseline": "f", "metrics": {"bleu": metric}}]
+    both = {"e": scores(), "f": scores()}
+    row = "| e | f | bleu | 31.42 | 31.42 | 0.0123 | 0.5000 |"
+    assert row in report.table2(PARAMS, both, PAPER, compared)
+    both["f"]["scores"]["test"]["bleu"]["score"] = 30.0
+    assert "| e | f | bleu | scored anew since: compare again |" in report.differences(compared, both)
+
+
 def test_a_row_that_was_not_run_says_so() -> None:
-    assert "| unrun | test | made-up | not run |" in report.table2(PARAMS, {"e": scores()}, PAPER)
+    assert "| unrun | test | made-up | not run |" in report.table2(PARAMS, {"e": scores()}, PAPER, [])
 
 
 def test_with_no_scores_there_are_only_the_papers_rows() -> None:
-    table = report.table2(PARAMS, {}, PAPER)
+    table = report.table2(PARAMS, {}, PAPER, [])
     assert table.count("not run") == 2
     assert "| Transformer (base) | 27.3 | 38.1 | 3.3e18 | 3.3e18 |" in table
 
@@ -83,6 +104,6 @@ def test_reports_are_the_same_for_the_same_scores(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         report.draw_curves({"e": scores()}, tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert report.table2(PARAMS, {"e": scores()}, PAPER) == report.table2(
-        PARAMS, {"e": json.loads(json.dumps(scores()))}, PAPER
+    assert report.table2(PARAMS, {"e": scores()}, PAPER, []) == report.table2(
+        PARAMS, {"e": json.loads(json.dumps(scores()))}, PAPER, []
     )
