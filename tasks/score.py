@@ -4,14 +4,13 @@ python -m tasks.score tiny
 
 data/corpora/C/{valid,test}.*  outputs/E/
   -> reports/scores/E.json     scores with signatures, the training's facts and curve
-     reports/outputs/E.md      some sentences beside their references (quotes the corpus: not in git)
+     reports/outputs/E.md      what the outputs look like, with a picture (quotes the corpus: not in git)
 
 BLEU is of three kinds, which compare only among themselves: `bleu`, sacreBLEU on plain text against raw references;
 `bleu_lowercase`, the same with case ignored; `bleu_lowercase_tokens`, on tokens in lower case as the Moses tokeniser
 cuts them, in which scores on Multi30k are published. Outputs that are in lower case cannot do well by the first.
 """
 
-import random
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,16 @@ from typing import Any
 import sacrebleu
 
 from tasks.lines import read_lines
+from tasks.outputs_page import write_page
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
-from transformer.files import read_json, whole_file, write_json
+from transformer.files import read_json, write_json
 from transformer.settings import TextSettings
 from transformer.text import Preparation
 
 SECTIONS = ("corpus",)
-SAMPLES = 20
 LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "chrf")  # in MLflow, for each split
 
 
@@ -40,18 +39,19 @@ def main() -> None:
     translation = read_json(outputs / "translation.json")
     training = translation["training"]
     description = read_json(corpus / "corpus.json")
-    samples = REPORTS / "outputs" / f"{experiment}.md"
     with tracked(experiment, training["mlflow_run"]) as run:
         languages = training["languages"]
         splits = {split: score_split(corpus, outputs, split, languages) for split in ("valid", "test")}
-        with whole_file(samples) as temporary:
-            temporary.write_text(sample_page(experiment, corpus, outputs, languages), encoding="utf-8")
+        texts = zip(*read_split(corpus, outputs, "test", languages), strict=True)
+        title, lowercase = f"{experiment} on {description['test_set']}", translation["text"]["lowercase"]
+        page = REPORTS / "outputs" / f"{experiment}.md"
+        for path in write_page(page, title, texts, lowercase, outputs / "test.cut.txt"):
+            run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
         scores = {"corpus": about, "scores": splits, **translation}
         write_json(REPORTS / "scores" / f"{experiment}.json", scores)
         flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
         run.metrics(training["update"], flat)
-        run.artifact(samples)
         print(f"{experiment}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f} on {description['test_set']}")
         if translation["text"]["lowercase"]:
             plain, tokens = flat["test_bleu_lowercase"], flat["test_bleu_lowercase_tokens"]
@@ -112,16 +112,6 @@ def _bleu_of_tokens(hypotheses: list[str], references: list[str]) -> dict[str, A
         "reference_tokens": result.ref_len,
         "signature": f"{metric.get_signature()}, tokens of sacremoses {version('sacremoses')}",
     }
-
-
-def sample_page(experiment: str, corpus: Path, outputs: Path, languages: dict[str, str]) -> str:
-    """Some sentences of the test split, always the same ones, with reference and output."""
-    triples = list(zip(*read_split(corpus, outputs, "test", languages), strict=True))
-    chosen = random.Random(1).sample(triples, min(SAMPLES, len(triples)))
-    blocks = [
-        f"- source: {source}\n- reference: {reference}\n- output: {output}\n" for source, reference, output in chosen
-    ]
-    return f"# {experiment}: {len(chosen)} sentences of the test split\n\n" + "\n".join(blocks)
 
 
 if __name__ == "__main__":
