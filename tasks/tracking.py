@@ -43,6 +43,7 @@ class Run:
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
         os.environ.setdefault("DO_NOT_TRACK", "1")
+        os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", str(sys.stderr.isatty()))
         self.failures = GIVE_UP_AFTER - 1  # a server that cannot be opened is not tried again
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient

@@ -42,38 +42,32 @@ def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path)
     """Write the outputs folder; returns the counts and times that stand in translation.json."""
     translator = Translator.load(model)
     config = translator.config
-    source = config.source_language
+    source, target = config.source_language, config.target_language
     facts: dict[str, Any] = {"search": config.search.model_dump(), "text": config.text.model_dump(), "splits": {}}
     started, sentences = time.monotonic(), 0
     with whole_folder(folder) as temporary:
         for split in ("valid", "test"):
             lines = read_lines(corpus / f"{split}.{source}")
-            facts["splits"][split] = translate_split(translator, lines, temporary, split)
+            found = translator.search(lines, show=True)
+            prepared = translator.decode(found)
+            write_lines(temporary / f"{split}.{target}", translator.restore(prepared))
+            if config.text.tokenise != "none":
+                write_lines(temporary / f"{split}.tokens.{target}", prepared)
+            cut = [str(number) for number, hypothesis in enumerate(found, start=1) if hypothesis.cut]
+            write_lines(temporary / f"{split}.cut.txt", cut)
             sentences += len(lines)
+            facts["splits"][split] = {
+                "sentences": len(lines),
+                "cut_at_the_length_limit": sum(hypothesis.cut for hypothesis in found),
+                "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
+                "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
+            }
         facts["seconds"] = time.monotonic() - started
         facts["speed"] = sentences / facts["seconds"]
         ours = read_lines(OUR_SENTENCES) if source == "en" else []
         facts["ours"] = [list(pair) for pair in zip(ours, translator.translate(ours), strict=True)]
         write_json(temporary / "translation.json", {**facts, "training": training})
     return facts
-
-
-def translate_split(translator: Translator, lines: list[str], folder: Path, split: str) -> dict[str, int]:
-    """Write the translations of `lines` as files of one split; returns what was counted."""
-    target = translator.config.target_language
-    found = translator.search(lines, show=True)
-    prepared = translator.decode(found)
-    write_lines(folder / f"{split}.{target}", translator.restore(prepared))
-    if translator.config.text.tokenise != "none":
-        write_lines(folder / f"{split}.tokens.{target}", prepared)
-    cut = [number for number, hypothesis in enumerate(found, start=1) if hypothesis.cut]
-    write_lines(folder / f"{split}.cut.txt", map(str, cut))
-    return {
-        "sentences": len(lines),
-        "cut_at_the_length_limit": len(cut),
-        "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
-        "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
-    }
 
 
 if __name__ == "__main__":
