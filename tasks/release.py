@@ -24,8 +24,6 @@ from transformer.files import read_json, sha256, whole_file
 from transformer.progress import bar
 from transformer.translator import Translator
 
-LEVEL = 6  # of gzip: weights hardly shrink, and at its default of 9 they take three times as long
-
 
 def main() -> None:
     """Release one experiment's model."""
@@ -63,7 +61,7 @@ def _pack(name: str, members: dict[str, Path], path: Path) -> None:
     with (
         bar(total, f"{name}: packing", "B") as shown,
         path.open("wb") as raw,
-        gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=LEVEL) as packed,
+        gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):
         for member, file in members.items():
