@@ -117,7 +117,7 @@ def _members(archive: str, packed: tarfile.TarFile) -> list[tarfile.TarInfo]:
     """The files of the model; InputError unless they are plain files in one folder."""
     members = [member for member in packed.getmembers() if not member.isdir()]
     folders = {str(PurePosixPath(member.name).parent) for member in members}
-    if len(folders) != 1 or "/" in folders.pop():
+    if len(folders) != 1:
         raise InputError(f"{archive}: no model: its files are not in one folder; nothing was unpacked")
     for member in members:
         if not member.isreg():

@@ -54,7 +54,7 @@ class Handler(SimpleHTTPRequestHandler):
 def address(made: Path) -> Iterator[str]:
     """Where a server on this machine gives the release away."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(made / "releases")))
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=[0.01])
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
