@@ -106,6 +106,7 @@ def test_what_counts_as_copying(source: str, reference: str, hypothesis: str, co
         ("a dog", "ein Hund", "ein Hund und ein Hund und ein Hund", True),
         ("people who cross the street", "Leute auf der Straße", "Leute, die die Straße überqueren", False),
         ("very very old", "uralt", "sehr alt, sehr alt", False),
+        ("ancient", "sehr sehr alt", "sehr sehr alt", False),
         ("hot", "heiß", "zu zu zu zu heiß", True),
         ("a dog and a cat", "ein Hund und eine Katze", "ein Hund und ein Kater", False),
     ],
