@@ -86,7 +86,8 @@ A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on t
 - **Search**: beam {settings.search.beam}, length penalty {settings.search.length_penalty} ({settings.search.penalty})
 - **From**: commit {training["made_by"][-1]["commit"]}, {training["date"]}, MLflow run {training["mlflow_run"]}
 
-Its scores are in `reports/scores/{name}.json`. It knows the kind of text it was trained on and little else.
+Its scores are in `scores.json` if it came as a release, else in `reports/scores/{name}.json`. It knows
+the kind of text it was trained on and little else.
 """
 
 

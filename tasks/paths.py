@@ -12,3 +12,4 @@ RUNS = Path("runs")
 MODELS = Path("models")
 OUTPUTS = Path("outputs")
 REPORTS = Path("reports")
+RELEASES = Path("releases")  # archives for others; no stage's output

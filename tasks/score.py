@@ -4,25 +4,24 @@ python -m tasks.score tiny
 
 data/corpora/C/{valid,test}.*  outputs/E/
   -> reports/scores/E.json     scores with signatures, the training's facts and curve
-     reports/outputs/E.md      some sentences beside their references (quotes the corpus: not in git)
+     reports/outputs/E.md      what the outputs look like, with a picture (quotes the corpus: not in git)
 
 What each score is stands in tasks/metrics.py. Outputs in lower case cannot do well by a cased one.
 """
 
-import random
 from pathlib import Path
 from typing import Any
 
 from tasks.lines import read_lines
 from tasks.metrics import all_scores
+from tasks.outputs_page import write_page
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
-from transformer.files import read_json, whole_file, write_json
+from transformer.files import read_json, write_json
 
 SECTIONS = ("corpus",)
-SAMPLES = 20
 LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "bleu_paper", "chrf", "ter")  # in MLflow, for each split
 
 
@@ -34,18 +33,19 @@ def main() -> None:
     translation = read_json(outputs / "translation.json")
     training = translation["training"]
     description = read_json(corpus / "corpus.json")
-    samples = REPORTS / "outputs" / f"{experiment}.md"
     with tracked(experiment, training["mlflow_run"]) as run:
         languages = training["languages"]
         splits = {split: score_split(corpus, outputs, split, languages) for split in ("valid", "test")}
-        with whole_file(samples) as temporary:
-            temporary.write_text(sample_page(experiment, corpus, outputs, languages), encoding="utf-8")
+        texts = zip(*read_split(corpus, outputs, "test", languages), strict=True)
+        title, lowercase = f"{experiment} on {description['test_set']}", translation["text"]["lowercase"]
+        page = REPORTS / "outputs" / f"{experiment}.md"
+        for path in write_page(page, title, texts, lowercase, outputs / "test.cut.txt"):
+            run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
         scores = {"corpus": about, "scores": splits, **translation}
         write_json(REPORTS / "scores" / f"{experiment}.json", scores)
         flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
         run.metrics(training["update"], flat)
-        run.artifact(samples)
         print(f"{experiment}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f} on {description['test_set']}")
         if translation["text"]["lowercase"]:
             plain, tokens = flat["test_bleu_lowercase"], flat["test_bleu_lowercase_tokens"]
@@ -71,16 +71,6 @@ def read_split(
     paths = corpus / f"{split}.{source}", corpus / f"{split}.{target}", outputs / f"{split}.{target}"
     sources, references, hypotheses = map(read_lines, paths)
     return sources, references, hypotheses
-
-
-def sample_page(experiment: str, corpus: Path, outputs: Path, languages: dict[str, str]) -> str:
-    """Some sentences of the test split, always the same ones, with reference and output."""
-    triples = list(zip(*read_split(corpus, outputs, "test", languages), strict=True))
-    chosen = random.Random(1).sample(triples, min(SAMPLES, len(triples)))
-    blocks = [
-        f"- source: {source}\n- reference: {reference}\n- output: {output}\n" for source, reference, output in chosen
-    ]
-    return f"# {experiment}: {len(chosen)} sentences of the test split\n\n" + "\n".join(blocks)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,19 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
+import transformer
 from transformer.errors import InputError
 
 PROJECT = "attention-is-all-you-need"
 LONGEST_VALUE = 500  # characters of a parameter that every MLflow server takes
 GIVE_UP_AFTER = 3
+SERVING_NEEDS = ("mlflow", "torch", "safetensors", "sentencepiece", "sacremoses", "pydantic", "filelock", "tqdm")
 
 
 class Run:
@@ -32,23 +35,24 @@ class Run:
 
     def __init__(self, name: str, run_id: str | None = None) -> None:
         self.failures = 0
-        self.run_id = run_id
-        self._try(lambda: self._open(name))
+        self.name, self.run_id = name, run_id
+        self._try(self._open)
 
-    def _open(self, name: str) -> None:
+    def _open(self) -> None:
         # A server that is down must cost seconds, not MLflow's default of minutes.
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
         os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
         os.environ.setdefault("DO_NOT_TRACK", "1")
+        os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", str(sys.stderr.isatty()))
         self.failures = GIVE_UP_AFTER - 1  # a server that cannot be opened is not tried again
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
 
         logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # the tables it makes are no news
-        uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
+        self.uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
         # Several processes that find an empty database all try to make its tables, and fail: one at a time.
         with FileLock("mlflow.db.lock"):
-            self.client = MlflowClient(tracking_uri=uri)
+            self.client = MlflowClient(tracking_uri=self.uri)
             known = self.client.get_experiment_by_name(PROJECT)
             project = known.experiment_id if known else self.client.create_experiment(PROJECT)
         if self.run_id:
@@ -57,7 +61,7 @@ class Run:
             except MlflowException:
                 self.run_id = None
         if not self.run_id:
-            self.run_id = self.client.create_run(project, run_name=name).info.run_id
+            self.run_id = self.client.create_run(project, run_name=self.name).info.run_id
         self.client.update_run(self.run_id, status="RUNNING")
 
     def parameters(self, values: dict[str, Any]) -> None:
@@ -96,6 +100,31 @@ class Run:
     def artifact(self, path: Path) -> None:
         """Store a file with the run."""
         self._try(lambda: self.client.log_artifact(self.run_id, str(path)))
+
+    def model(self, folder: Path) -> None:
+        """Register a model folder as the next version of the model with the experiment's name, to be served."""
+        self._try(lambda: self._register(folder))
+
+    def _register(self, folder: Path) -> None:
+        import mlflow
+
+        there = os.environ.get("MLFLOW_TRACKING_URI")
+        mlflow.set_tracking_uri(self.uri)  # also sets the variable, which belongs to the caller
+        try:
+            with mlflow.start_run(run_id=self.run_id):
+                mlflow.pyfunc.log_model(
+                    name="translator",
+                    python_model=str(Path(__file__).with_name("served_model.py")),
+                    artifacts={"model": str(folder.resolve())},
+                    code_paths=[str(Path(transformer.__file__).parent)],
+                    # Named here, or MLflow finds them out by loading the model in another process.
+                    pip_requirements=[f"{name}=={version(name).partition('+')[0]}" for name in SERVING_NEEDS],
+                    registered_model_name=self.name,
+                )
+        finally:
+            mlflow.set_tracking_uri(None)
+            if there:
+                os.environ["MLFLOW_TRACKING_URI"] = there
 
     def end(self, status: str) -> None:
         """Set the status: FINISHED, FAILED or KILLED."""

@@ -5,6 +5,7 @@ python -m tasks.translate tiny
 data/corpora/C/{valid,test}.*  models/E/
   -> outputs/E/valid.TARGET  test.TARGET    line i translates line i
      outputs/E/valid.tokens.TARGET  ...     the same as tokens, if the model was trained on such
+     outputs/E/valid.cut.txt  test.cut.txt  numbers of the lines that the search's length limit cut
      outputs/E/translation.json             counts, perplexities, seconds, and what training.json of the model says
 """
 
@@ -35,6 +36,7 @@ def main() -> None:
     with tracked(experiment, training["mlflow_run"]) as run:
         facts = translate(CORPORA / settings.corpus, model, training, OUTPUTS / experiment)
         run.metrics(training["update"], {"search_seconds": facts["seconds"], "sentences_per_second": facts["speed"]})
+        run.model(model)
 
 
 def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -54,6 +56,8 @@ def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path)
             write_lines(temporary / f"{split}.{target}", translator.restore(prepared))
             if config.text.tokenise != "none":
                 write_lines(temporary / f"{split}.tokens.{target}", prepared)
+            cut = [str(number) for number, hypothesis in enumerate(found, start=1) if hypothesis.cut]
+            write_lines(temporary / f"{split}.cut.txt", cut)
             sentences += len(lines)
             references = read_lines(corpus / f"{split}.{target}")
             facts["splits"][split] = {

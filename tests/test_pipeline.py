@@ -113,6 +113,8 @@ def test_mlflow_has_one_finished_run_with_settings_curve_and_scores(by_flow: Pat
     assert found.data.metrics["test_bleu"] > 50
     stored = json.loads((by_flow / "reports/scores/small.json").read_text())["training"]["mlflow_run"]
     assert stored == found.info.run_id
+    assert {"small.md", "small.png"} <= {artifact.path for artifact in client.list_artifacts(stored)}
+    assert [version.run_id for version in client.search_model_versions("name = 'small'")] == [stored]
 
 
 def test_the_training_said_where_it_stood(by_flow: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from tasks.lines import read_lines, write_lines
-from tasks.score import sample_page, score_split
+from tasks.score import score_split
 from transformer.errors import InputError
 
 LANGUAGES = {"source": "en", "target": "xx"}
@@ -93,8 +93,3 @@ def test_different_counts_are_named(folders: tuple[Path, Path]) -> None:
 @pytest.mark.fault("F02")
 def test_line_separators_inside_a_sentence_end_no_line(folders: tuple[Path, Path]) -> None:
     assert read_lines(folders[0] / "test.en")[1] == "six\u2028seven"
-
-
-def test_samples_stand_beside_their_references(folders: tuple[Path, Path]) -> None:
-    page = sample_page("e", *folders, LANGUAGES)
-    assert "- source: one two three four five\n- reference: uno duo tri kvar kvin\n- output: uno duo" in page

@@ -1,24 +1,17 @@
 """A small task that a model can learn in seconds: repeat the source backwards."""
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import sentencepiece
-import torch
-from safetensors.torch import save_file
 
-from tests.workspace import PAPER, sentences
-from transformer.files import write_json
-from transformer.model import Transformer
-from transformer.settings import ModelSettings, SearchSettings, TextSettings, TrainingSettings
+from tests.models import write_random_model
+from tests.workspace import PAPER
+from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
-from transformer.subwords import Subwords
 from transformer.trainer import Trainer
-from transformer.translator import Config
 
 VOCABULARY = 12
 SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1, **PAPER)
@@ -62,20 +55,4 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with random weights."""
-    folder = tmp_path_factory.mktemp("model")
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([line for pair in sentences(50, seed=1) for line in pair]), model_writer=model,
-        vocab_size=60, model_type="bpe", pad_id=0, unk_id=1, bos_id=2, eos_id=3, minloglevel=2,
-    )  # fmt: skip
-    (folder / "subwords.model").write_bytes(model.getvalue())
-    subwords = Subwords(folder / "subwords.model")
-    config = Config(
-        source_language="en", target_language="xx", text=TextSettings(lowercase=False, tokenise="none"),
-        subwords_sha256=subwords.sha256, model=SMALL,
-        search=SearchSettings(beam=2, penalty="paper", length_penalty=0.6, extra_length=5),
-    )  # fmt: skip
-    write_json(folder / "config.json", config.model_dump())
-    torch.manual_seed(3)
-    save_file(Transformer(SMALL, subwords.size).state_dict(), folder / "model.safetensors")
-    return folder
+    return write_random_model(tmp_path_factory.mktemp("models") / "random")

@@ -1,0 +1,52 @@
+"""Translate a file with any model folder and score it, without a training or a corpus in params.yaml.
+
+    python -m tasks.evaluate models/tiny source.en reference.de
+
+in:   a model folder, trained here or fetched; two files of one sentence a line (plain or .gz), line for line
+out:  the scores of stage `score`, printed with their signatures; no file is written
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from tasks.metrics import all_scores
+from tasks.parallel_files import read_pairs
+from transformer.errors import InputError, run_main
+from transformer.translator import Translator
+
+
+def main() -> None:
+    """Print the scores."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tasks.evaluate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", type=Path, help="a model folder, such as models/tiny")
+    parser.add_argument("source", type=Path, help="raw text in the model's source language")
+    parser.add_argument("reference", type=Path, help="its translation, as raw text")
+    arguments = parser.parse_args()
+    scores = evaluate(arguments.model, arguments.source, arguments.reference)
+    print(f"{scores['sentences']} sentences")
+    for name, value in scores.items():
+        if isinstance(value, dict):
+            print(f"{name:<24} {value['score']:6.2f}   {value['signature']}")
+
+
+def evaluate(model: Path, source: Path, reference: Path) -> dict[str, Any]:
+    """What `tasks.metrics.all_scores` says of the model's translation of `source`.
+
+    InputError for a folder or a file that cannot be read, and for files of different length.
+    """
+    for path in (source, reference):
+        if not path.is_file():
+            raise InputError(f"{path}: no such file")
+    translator = Translator.load(model)
+    sources, references = zip(*read_pairs([source, reference]), strict=True)
+    prepared = translator.decode(translator.search(list(sources), show=True))
+    config = translator.config
+    tokens = prepared if config.text.tokenise != "none" else None
+    return all_scores(list(sources), list(references), translator.restore(prepared), tokens, config.target_language)
+
+
+if __name__ == "__main__":
+    run_main(main)
