@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.workspace import PAPER, sentences
+from tests.workspace import sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
 from transformer.files import read_json, write_json
-from transformer.settings import ModelSettings
 from transformer.translator import Translator
-
-SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
 
 
 @pytest.fixture
