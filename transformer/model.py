@@ -196,8 +196,10 @@ class DecoderLayer(nn.Module):
         """The weights with which each head attends to the source, [B, H, T, S]; arguments as in `forward`."""
         q_BHTK = self.cross_attention.project_query(self.cross_attention_residual.into(self._look_back(y_BTD)))
         k_BHSK, _ = self.cross_attention.project_memory(memory_BSD)
-        scores_BHTS = q_BHTK @ k_BHSK.transpose(-1, -2) * q_BHTK.size(-1) ** -0.5
-        return (scores_BHTS if mask is None else scores_BHTS.masked_fill(~mask, -math.inf)).softmax(-1)
+        scores_BHTS = q_BHTK @ (k_BHSK.transpose(-1, -2) * q_BHTK.size(-1) ** -0.5)
+        if mask is not None:
+            scores_BHTS.masked_fill_(~mask, -math.inf)
+        return scores_BHTS.softmax(-1)
 
     def _look_back(self, y_BTD: Tensor) -> Tensor:
         attended = self.attention.attend(*self.attention.project(self.attention_residual.into(y_BTD)), causal=True)
