@@ -57,6 +57,7 @@ def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: 
         subwords_sha256=subwords.sha256,
         model=ModelSettings(**training["model"]),
         search=settings.search,
+        longest_source=training.get("longest_source"),
     )
     averaged = [int(path.stem.split("-")[1]) for path in paths]
     with whole_folder(folder) as temporary:

@@ -274,6 +274,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
             "products_in": trainer.precision,
             "vocabulary": inputs.vocabulary,
             "parameters": count_parameters(trainer.model),
+            "longest_source": int(inputs.train.source_lengths.max()),
             "hashes": inputs.hashes,
         }
         run.parameters(facts)

@@ -95,6 +95,8 @@ def test_the_model_folder_translates_line_for_line_on_its_own(by_flow: Path) -> 
     assert first
     assert empty == rest == ""
     assert third
+    longest = json.loads((by_flow / "models/small/config.json").read_text())["longest_source"]
+    assert 6 <= longest <= 32  # sentences of six words; shards.max_length is 32
 
 
 @pytest.mark.fault("F38")

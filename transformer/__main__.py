@@ -1,43 +1,134 @@
-"""Translate standard input, line for line.
+r"""Translate standard input, line for line.
 
     python -m transformer models/tiny < input.txt > output.txt
 
-Line i of the output is the translation of line i of the input; an empty line stays empty. Lines end at \\n only.
+in:   standard input, UTF-8; a model folder
+out:  standard output; line i is the translation of line i, an empty line stays empty, lines end at \n only
+
+Lines are translated as they come, up to a thousand at once, and what is there is written before more is read.
 """
 
 import argparse
 import sys
 from collections.abc import Iterator
-from itertools import islice
+from contextlib import ExitStack
+from pathlib import Path
 
+from transformer.alignment_page import alignment_page, picture
 from transformer.errors import InputError, run_main
-from transformer.translator import Translator
+from transformer.progress import bar
+from transformer.stream import lines_as_they_come
+from transformer.translator import Translation, Translator
 
 LINES_AT_ONCE = 1000
 
+EPILOG = """\
+examples:
+  echo 'Do you want to delete this file?' | python -m transformer models/tiny
+  python -m transformer models/tiny < input.txt > output.txt
+  python -m transformer models/tiny --nbest 4 --scores < input.txt > lists.tsv
+  head -20 input.txt | python -m transformer models/tiny --attention alignments.html
+
+output, one translation a line, tab separated:
+                       translation
+  --scores             score  translation
+  --nbest N            line   translation
+  --nbest N --scores   line   score  translation
+line counts input lines from 1. score is the sum of the natural logarithms of the token probabilities divided by the
+length penalty that config.json of the model names, and where a line was split, the sum of the scores of its parts.
+
+A note on standard error names each line that was split, and each whose translation ends at the length limit.
+exit codes: 0; 2 if something given is wrong, with one line that says what, after all lines before it.
+"""
+
 
 def main() -> None:
-    """Read, translate and write a thousand lines at a time."""
+    """Read, translate and write what is there, until the end of standard input."""
+    arguments = _arguments()
+    translator = Translator.load(arguments.model)
+    number = 1
+    with ExitStack() as stack:
+        page = stack.enter_context(alignment_page(arguments.attention)) if arguments.attention else None
+        shown = stack.enter_context(bar(None, "translate", "line", hidden=sys.stdin.isatty() or sys.stdout.isatty()))
+        for raw in lines_as_they_come(sys.stdin.fileno(), LINES_AT_ONCE):
+            lines, wrong = _readable(raw, number, translator, arguments.long == "refuse")
+            for translations in translator.nbest(lines, arguments.nbest or 1):
+                sys.stdout.buffer.writelines(_rows(number, translations, arguments))
+                _note(number, translations[0])
+                if page:
+                    page.writelines(_pictures(number, translations[0], translator))
+                number += 1
+            sys.stdout.buffer.flush()
+            if wrong:
+                raise wrong
+            shown.update(len(lines))
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m transformer",
         description="Translate standard input to standard output, line for line.",
-        epilog="example: echo 'Do you want to delete this file?' | python -m transformer models/tiny",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("model", help="a model folder, such as models/tiny")
-    translator = Translator.load(parser.parse_args().model)
-    lines = _lines()
-    while chunk := list(islice(lines, LINES_AT_ONCE)):
-        for translation in translator.translate(chunk):
-            sys.stdout.buffer.write(translation.encode() + b"\n")
-        sys.stdout.buffer.flush()
+    parser.add_argument(
+        "--nbest", type=_positive, metavar="N", help="the N best of each line, best first, by a beam of at least N"
+    )
+    parser.add_argument("--scores", action="store_true", help="with the score of each")
+    parser.add_argument(
+        "--attention", type=Path, metavar="OUT.html", help="write a page that shows where the model looked"
+    )
+    parser.add_argument(
+        "--long", choices=["split", "refuse"], default="split",
+        help="lines longer than any in the model's training: in parts, cut at sentence ends or else spaces (as if not "
+        "given), or an error",
+    )  # fmt: skip
+    return parser.parse_args()
 
 
-def _lines() -> Iterator[str]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+    return int(text)
+
+
+def _readable(
+    raw: list[bytes], first: int, translator: Translator, refuse: bool
+) -> tuple[list[str], InputError | None]:
+    """The lines as text up to the first that is wrong, and what is wrong with it."""
+    lines: list[str] = []
+    for number, line in enumerate(raw, start=first):
         try:
-            yield line.decode().rstrip("\n")
+            text = line.decode()
         except UnicodeDecodeError:
-            raise InputError(f"standard input, line {number}: not UTF-8") from None
+            return lines, InputError(f"standard input, line {number}: not UTF-8")
+        if refuse and (length := len(translator.encode([text])[0])) > translator.longest:
+            most = f"{length} sub-words, and this model takes {translator.longest}"
+            return lines, InputError(f"standard input, line {number}: {most}; shorten it, or use --long split")
+        lines.append(text)
+    return lines, None
+
+
+def _rows(number: int, translations: list[Translation], arguments: argparse.Namespace) -> Iterator[bytes]:
+    for translation in translations:
+        columns = [str(number)] if arguments.nbest else []
+        columns += [f"{translation.score:.4f}"] if arguments.scores else []
+        yield "\t".join([*columns, translation.text]).encode() + b"\n"
+
+
+def _note(number: int, translation: Translation) -> None:
+    notes = [f"too long for this model, translated in {len(translation.parts)} parts"] * (len(translation.parts) > 1)
+    notes += ["the translation ends at the length limit"] * translation.cut
+    for note in notes:
+        print(f"line {number}: {note}", file=sys.stderr, flush=True)
+
+
+def _pictures(number: int, translation: Translation, translator: Translator) -> Iterator[str]:
+    for place, part in enumerate(translation.parts, start=1):
+        of = f", part {place} of {len(translation.parts)}" if len(translation.parts) > 1 else ""
+        if part.source:
+            yield picture(f"line {number}{of}", *translator.alignment(part))
 
 
 if __name__ == "__main__":

@@ -183,18 +183,29 @@ class DecoderLayer(nn.Module):
 
         `mask` is that of the source, as in `Attention.attend`; no position sees a later one.
         """
-        attended = self.attention.attend(*self.attention.project(self.attention_residual.into(y_BTD)), causal=True)
-        return self._rest(y_BTD, attended, self.cross_attention.project_memory(memory_BSD), mask)
+        return self._rest(self._look_back(y_BTD), self.cross_attention.project_memory(memory_BSD), mask)
 
     def step(self, y_B1D: Tensor, cache: "LayerCache", mask: Tensor | None) -> Tensor:
         """One new position, for search: [B, 1, D] to [B, 1, D]; its key and value are appended to the cache."""
         q, k, v = self.attention.project(self.attention_residual.into(y_B1D))
         cache.append(k, v)
-        attended = self.attention.attend(q, cache.keys, cache.values)
-        return self._rest(y_B1D, attended, (cache.memory_keys, cache.memory_values), mask)
+        y_B1D = self.attention_residual.out(y_B1D, self.attention.attend(q, cache.keys, cache.values))
+        return self._rest(y_B1D, (cache.memory_keys, cache.memory_values), mask)
 
-    def _rest(self, y: Tensor, attended: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
-        y = self.attention_residual.out(y, attended)
+    def source_weights(self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor | None) -> Tensor:
+        """The weights with which each head attends to the source, [B, H, T, S]; arguments as in `forward`."""
+        q_BHTK = self.cross_attention.project_query(self.cross_attention_residual.into(self._look_back(y_BTD)))
+        k_BHSK, _ = self.cross_attention.project_memory(memory_BSD)
+        scores_BHTS = q_BHTK @ (k_BHSK.transpose(-1, -2) * q_BHTK.size(-1) ** -0.5)
+        if mask is not None:
+            scores_BHTS.masked_fill_(~mask, -math.inf)
+        return scores_BHTS.softmax(-1)
+
+    def _look_back(self, y_BTD: Tensor) -> Tensor:
+        attended = self.attention.attend(*self.attention.project(self.attention_residual.into(y_BTD)), causal=True)
+        return self.attention_residual.out(y_BTD, attended)
+
+    def _rest(self, y: Tensor, memory: tuple[Tensor, Tensor], mask: Tensor | None) -> Tensor:
         query = self.cross_attention.project_query(self.cross_attention_residual.into(y))
         y = self.cross_attention_residual.out(y, self.cross_attention.attend(query, *memory, mask))
         return self.feed_forward_residual.out(y, self.feed_forward(self.feed_forward_residual.into(y)))
@@ -294,6 +305,18 @@ class Transformer(nn.Module):
         for layer in self.decoder:
             y_BTD = layer(y_BTD, memory_BSD, mask)
         return self._finish(y_BTD, 1)
+
+    def alignment(self, source_BS: Tensor, target_BT: Tensor, mask: Tensor | None) -> Tensor:
+        """Where it looks in the source for what follows each of the target ids: [B, T, S], arguments as in `forward`.
+
+        The weights of the last decoder layer's attention to the source, mean of its heads; a row sums to 1.
+        """
+        memory_BSD = self.encode(source_BS, mask)
+        y_BTD = self._embed(target_BT)
+        *earlier, last = self.decoder
+        for layer in earlier:
+            y_BTD = layer(y_BTD, memory_BSD, mask)
+        return last.source_weights(y_BTD, memory_BSD, mask).mean(1)  # type: ignore[no-any-return, operator]
 
     def logits(self, y_BTD: Tensor) -> Tensor:
         """Scores of each sub-word, before the softmax: [B, T, V]."""

@@ -6,27 +6,34 @@ models/tiny/subwords.model      sentencepiece
 models/tiny/README.md           what it is and where it comes from
 """
 
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pydantic
+import torch
 
 from transformer.checkpoints import read_weights
 from transformer.devices import pick_device
 from transformer.errors import InputError
 from transformer.files import read_json
-from transformer.model import Transformer
+from transformer.model import LEARNED_POSITIONS, Transformer
 from transformer.progress import bar
 from transformer.search import Hypothesis, beam_search
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings
-from transformer.subwords import Subwords
+from transformer.splitting import split
+from transformer.subwords import BOS, EOS, Subwords
 from transformer.text import Preparation
 
-# Source tokens searched at once; beam 4 makes four rows of each sentence.
+# Source tokens searched at once with the model's own beam; beam 4 makes four rows of each sentence.
 TOKENS_AT_ONCE = 2048
 
 
 class Config(Settings):
-    """What config.json holds."""
+    """What config.json holds.
+
+    `longest_source` is the number of sub-words of the longest source in training; None if the folder does not say.
+    """
 
     source_language: str
     target_language: str
@@ -34,6 +41,37 @@ class Config(Settings):
     subwords_sha256: str
     model: ModelSettings
     search: SearchSettings
+    longest_source: int | None = None
+
+
+@dataclass
+class Part:
+    """A source that is searched in one piece, as ids without end symbol, and an output for it."""
+
+    source: list[int]
+    output: Hypothesis
+
+
+@dataclass
+class Translation:
+    """A translation of a line as plain text, and the parts it is made of: more than one where the line was split."""
+
+    text: str
+    parts: list[Part]
+
+    @property
+    def score(self) -> float:
+        """The sum of the penalised log-probabilities of the parts."""
+        return _score(self.parts)
+
+    @property
+    def cut(self) -> bool:
+        """Whether it ends, or a part does, because an output may not be longer."""
+        return any(part.output.cut for part in self.parts)
+
+
+def _score(parts: list[Part]) -> float:
+    return sum(part.output.score for part in parts)
 
 
 class Translator:
@@ -74,9 +112,64 @@ class Translator:
             raise InputError(f"{folder / 'model.safetensors'}: its weights do not fit config.json") from None
         return cls(config, model, subwords)
 
+    @property
+    def longest(self) -> int:
+        """So many sub-words may a source have to be translated in one piece.
+
+        As the longest in training: what a model makes of longer ones is poor. And no more than one batch takes, nor
+        than a table of learned positions has room for together with the output.
+        """
+        limits = [TOKENS_AT_ONCE - 1]
+        if self.config.longest_source is not None:
+            limits.append(self.config.longest_source)
+        if self.config.model.positions == "learned":
+            limits.append(LEARNED_POSITIONS - 1 - self.config.search.extra_length)
+        return min(limits)
+
     def translate(self, lines: list[str]) -> list[str]:
         """The translation of each line; an empty one for a line with nothing visible in it."""
-        return self.restore(self.decode(self.search(lines)))
+        return [best.text for best, *_ in self.nbest(lines, 1)]
+
+    def nbest(self, lines: list[str], n: int) -> list[list[Translation]]:
+        """The n best translations of each line, best first; fewer where there are not so many.
+
+        A line of more sub-words than `longest` is split, at sentence ends if it has some, and its translations are
+        those of its parts in a row. The beam is that of the model, or n if that is more.
+        """
+        split_lines = [self._split(line, ids) for line, ids in zip(lines, self.encode(lines), strict=True)]
+        found = iter(self._search(list(chain(*split_lines)), n))
+        translations = []
+        for sources in split_lines:
+            best: list[list[Part]] = [[]]
+            for source in sources:
+                outputs = next(found)
+                longer = [[*parts, Part(source, output)] for parts in best for output in outputs]
+                best = sorted(longer, key=_score, reverse=True)[:n]
+            translations.append([self._translation(parts) for parts in best])
+        return translations
+
+    def _split(self, line: str, ids: list[int]) -> list[list[int]]:
+        if len(ids) <= self.longest:
+            return [ids]
+        return self.encode(split(line, lambda text: len(self.encode([text])[0]) <= self.longest))
+
+    def _translation(self, parts: list[Part]) -> Translation:
+        texts = self.restore(self.decode([part.output for part in parts]))
+        return Translation(" ".join(text for text in texts if text), parts)
+
+    def alignment(self, part: Part) -> tuple[list[str], list[str], list[list[float]]]:
+        """Source and output as pieces, with end symbols, and where the model looked while it wrote each piece.
+
+        Rows are pieces of the output; `Transformer.alignment` says of which attention. An output that was cut has no
+        end symbol.
+        """
+        source, output = [*part.source, EOS], part.output.ids + [EOS] * (not part.output.cut)
+        device = self.model.embedding.device
+        with torch.inference_mode():
+            weights_BTS = self.model.alignment(
+                torch.tensor([source], device=device), torch.tensor([[BOS, *output[:-1]]], device=device), None
+            )
+        return self.subwords.pieces(source), self.subwords.pieces(output), weights_BTS[0].tolist()
 
     def encode(self, lines: list[str]) -> list[list[int]]:
         """The ids of raw source lines."""
@@ -91,25 +184,33 @@ class Translator:
         return [self._target.restore(line) for line in lines]
 
     def search(self, lines: list[str], show: bool = False) -> list[Hypothesis]:
-        """The best output of each line with its score; `show` draws a progress bar."""
-        sources = self.encode(lines)
-        found = [Hypothesis([], 0.0) for _ in lines]
-        with bar(len(lines), "translate", "line", hidden=not show) as shown:
-            for rows in _batches(sources):
-                outputs = beam_search(self.model, [sources[row] for row in rows], self.config.search)
+        """The best output of each line with its score, no line split; `show` draws a progress bar."""
+        return [best for best, *_ in self._search(self.encode(lines), 1, show)]
+
+    def _search(self, sources: list[list[int]], n: int, show: bool = False) -> list[list[Hypothesis]]:
+        """The n best outputs of each source; one that is empty, with score 0, for an empty source."""
+        found = [[Hypothesis([], 0.0)] for _ in sources]
+        beam = self.config.search.beam
+        settings = self.config.search.model_copy(update={"beam": max(beam, n)})
+        with bar(len(sources), "translate", "line", hidden=not show) as shown:
+            for rows in _batches(sources, TOKENS_AT_ONCE * beam // settings.beam):
+                outputs = beam_search(self.model, [sources[row] for row in rows], settings, n)
                 for row, output in zip(rows, outputs, strict=True):
                     found[row] = output
                 shown.update(len(rows))
         return found
 
 
-def _batches(sources: list[list[int]]) -> list[list[int]]:
-    """Rows of like length together, longest first so that memory runs short at once or never; empty ones left out."""
+def _batches(sources: list[list[int]], tokens: int) -> list[list[int]]:
+    """Rows of like length together, longest first so that memory runs short at once or never; empty ones left out.
+
+    A batch has at most so many `tokens`, end symbols and padding counted, or one row.
+    """
     batches: list[list[int]] = []
     for row in sorted(range(len(sources)), key=lambda row: -len(sources[row])):
         if not sources[row]:
             continue
-        if not batches or (len(batches[-1]) + 1) * (len(sources[batches[-1][0]]) + 1) > TOKENS_AT_ONCE:
+        if not batches or (len(batches[-1]) + 1) * (len(sources[batches[-1][0]]) + 1) > tokens:
             batches.append([])
         batches[-1].append(row)
     return batches

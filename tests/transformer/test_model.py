@@ -271,3 +271,27 @@ def test_masked_keys_never_give_nan(dtype: torch.dtype) -> None:
     x = torch.randn(2, 4, 16).to(dtype)
     y = attention.attend(*attention.project(x), padding_mask(torch.tensor([4, 1]), 4))
     assert y.isfinite().all()
+
+
+def test_alignment_is_what_the_last_layer_attends_to_the_source_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fused function's output, written out: the weights times the values it was given, with one head."""
+    torch.manual_seed(1)
+    model = Transformer(SETTINGS.model_copy(update={"heads": 1}), 12).eval()
+    source, target = torch.randint(4, 12, (2, 5)), torch.randint(4, 12, (2, 3))
+    mask = padding_mask(torch.tensor([5, 3]), 5)
+    last = model.decoder[-1].cross_attention
+    values = []
+    attend = last.attend
+
+    def spy(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        values.append((v, attend(q, k, v, mask)))
+        return values[0][1]
+
+    monkeypatch.setattr(last, "attend", spy)
+    with torch.no_grad():
+        model(source, target, mask)
+        weights_BTS = model.alignment(source, target, mask)
+        ((v_BHSK, attended_BTD),) = values
+        torch.testing.assert_close(last.output(weights_BTS @ v_BHSK[:, 0]), attended_BTD)
+    torch.testing.assert_close(weights_BTS.sum(2), torch.ones(2, 3))
+    assert weights_BTS[1, :, 3:].eq(0).all()

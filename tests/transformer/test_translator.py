@@ -1,17 +1,35 @@
 """A model folder that translates on its own, and what it says when it is damaged."""
 
-import io
+import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
-from tests.workspace import sentences
+from tests.workspace import PAPER, ROOT, environment, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
 from transformer.files import read_json, write_json
+from transformer.model import Transformer
+from transformer.settings import ModelSettings
+from transformer.subwords import Subwords
 from transformer.translator import Translator
+
+SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
+
+
+def write_weights(folder: Path, shape: ModelSettings, vocabulary: int) -> None:
+    torch.manual_seed(3)
+    save_file(Transformer(shape, vocabulary).state_dict(), folder / "model.safetensors")
+
+
+def change_config(folder: Path, **changes: Any) -> None:
+    write_json(folder / "config.json", {**read_json(folder / "config.json"), **changes})
 
 
 @pytest.fixture
@@ -85,24 +103,169 @@ def test_another_sub_word_model_is_refused(folder: Path) -> None:
         Translator.load(folder)
 
 
-def test_the_command_translates_line_for_line(
-    made: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    class Stdin:
-        buffer = io.BytesIO("the cat\n\nthe dog\u2028the cat\nthe fish".encode())
+def long_line(count: int) -> str:
+    return " ".join(pair[0] + "." for pair in sentences(count, seed=9))
 
-    monkeypatch.setattr(sys, "stdin", Stdin)
-    monkeypatch.setattr(sys, "argv", ["transformer", str(made)])
+
+def its_sentences(line: str) -> list[str]:
+    return re.split(r"(?<=\.) ", line)
+
+
+@pytest.mark.fault("F28")
+def test_a_line_longer_than_any_in_training_is_translated_in_parts(folder: Path) -> None:
+    change_config(folder, longest_source=30)
+    translator = Translator.load(folder)
+    line = long_line(5)
+    best = translator.nbest([line], 1)[0][0]
+    assert [part.source for part in best.parts] == translator.encode(its_sentences(line))
+    assert best.text == " ".join(text for text in translator.translate(its_sentences(line)) if text)
+    assert translator.translate(["the cat", line, ""]) == [translator.translate(["the cat"])[0], best.text, ""]
+
+
+def test_the_best_of_a_split_line_are_the_best_sums_of_its_parts(folder: Path) -> None:
+    change_config(folder, longest_source=30)
+    translator = Translator.load(folder)
+    line = long_line(2)
+    first, second = translator.nbest(its_sentences(line), 3)
+    sums = sorted((a.score + b.score for a in first for b in second), reverse=True)
+    assert [best.score for best in translator.nbest([line], 3)[0]] == pytest.approx(sums[:3], abs=1e-4)
+
+
+@pytest.mark.fault("F28")
+def test_learned_positions_leave_room_for_the_output(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("model", "translator"):
+        monkeypatch.setattr(f"transformer.{module}.LEARNED_POSITIONS", 25)
+    shape = SHAPE.model_copy(update={"positions": "learned"})
+    change_config(folder, model=shape.model_dump())
+    write_weights(folder, shape, Subwords(folder / "subwords.model").size)
+    translator = Translator.load(folder)
+    best = translator.nbest([long_line(1)], 1)[0][0]
+    assert translator.longest == 19  # with an end symbol 20 positions; output: 19 + 5 ids behind the begin symbol, 25
+    assert max(len(part.source) for part in best.parts) <= 19
+
+
+def test_lists_longer_than_the_beam_come_of_a_wider_one(made: Path) -> None:
+    translator = Translator.load(made)
+    best, empty = translator.nbest(["the red cat", ""], 4)  # the model's beam is 2
+    assert len({tuple(translation.parts[0].output.ids) for translation in best}) == 4
+    assert [translation.score for translation in best] == sorted((t.score for t in best), reverse=True)
+    assert [(translation.text, translation.score) for translation in empty] == [("", 0.0)]
+
+
+def test_alignment_is_of_the_pieces_of_source_and_output(made: Path) -> None:
+    translator = Translator.load(made)
+    part = translator.nbest(["the red cat"], 1)[0][0].parts[0]
+    source, output, weights = translator.alignment(part)
+    assert "".join(source) == "▁the▁red▁cat</s>"
+    assert len(output) == len(part.output.ids) + (not part.output.cut) == len(weights)
+    assert [sum(row) for row in weights] == pytest.approx([1] * len(weights), abs=1e-4)
+
+
+class Command:
+    """Runs the command in this process."""
+
+    def __init__(self, model: Path, scratch: Path, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[bytes]):
+        self.model, self.scratch, self.patch, self.capture = model, scratch, patch, capture
+
+    def __call__(self, text: bytes, *options: str) -> list[str]:
+        """The lines that it prints."""
+        (self.scratch / "input").write_bytes(text)
+        self.patch.setattr(sys, "argv", ["transformer", str(self.model), *options])
+        with (self.scratch / "input").open() as stdin:
+            self.patch.setattr(sys, "stdin", stdin)
+            command.main()
+        return self.printed()
+
+    def printed(self) -> list[str]:
+        out, self.errors = (stream.decode() for stream in self.capture.readouterr())
+        assert out == "" or out.endswith("\n")
+        return out.split("\n")[:-1]
+
+
+@pytest.fixture
+def translate(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> Command:
+    return Command(folder, tmp_path, monkeypatch, capfdbinary)
+
+
+def test_the_command_translates_line_for_line(translate: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "LINES_AT_ONCE", 2)
-    command.main()
-    assert len(capfdbinary.readouterr().out.split(b"\n")) == 5
+    lines = ["the cat", "", "the dog\u2028the cat\x85", "the\tfish\r", "a" * 3000, "the end"]
+    found = translate("\n".join(lines).encode())
+    assert found == Translator.load(translate.model).translate(lines)
+    assert translate(b"") == []
 
 
-def test_a_line_that_is_not_utf8_is_named(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stdin:
-        buffer = io.BytesIO(b"the cat\nthe d\xf6g\n")
+def test_columns_of_lists_and_scores(translate: Command) -> None:
+    translator = Translator.load(translate.model)
+    lines = ["the red cat", "", "the fish"]
+    text = "\n".join(lines).encode()
+    best = translator.nbest(lines, 3)
+    numbered = [(number, row) for number, rows in enumerate(best, start=1) for row in rows]
+    assert translate(text, "--nbest", "3") == [f"{number}\t{row.text}" for number, row in numbered]
+    assert translate(text, "--nbest", "3", "--scores") == [
+        f"{number}\t{row.score:.4f}\t{row.text}" for number, row in numbered
+    ]
+    assert translate(text, "--scores") == [
+        f"{rows[0].score:.4f}\t{rows[0].text}" for rows in translator.nbest(lines, 1)
+    ]
 
-    monkeypatch.setattr(sys, "stdin", Stdin)
-    monkeypatch.setattr(sys, "argv", ["transformer", str(made)])
-    with pytest.raises(InputError, match="line 2: not UTF-8"):
-        command.main()
+
+def test_long_lines_are_split_or_refused_as_asked(translate: Command) -> None:
+    change_config(translate.model, longest_source=30)
+    text = f"the cat\n{long_line(2)}\nthe dog\n".encode()
+    assert len(translate(text)) == len(translate(text, "--long", "split")) == 3
+    assert "line 2: too long for this model, translated in 2 parts\n" in translate.errors
+    with pytest.raises(InputError, match=r"standard input, line 2: \d+ sub-words, and this model takes 30; shorten it"):
+        translate(text, "--long", "refuse")
+    assert len(translate.printed()) == 1
+
+
+def test_outputs_at_the_length_limit_are_named(translate: Command) -> None:
+    best = [rows[0] for rows in Translator.load(translate.model).nbest(["the cat", "the dog"], 1)]
+    translate(b"the cat\nthe dog\n")
+    for number, translation in enumerate(best, start=1):
+        note = f"line {number}: the translation ends at the length limit\n"
+        assert (note in translate.errors) == translation.cut
+
+
+def test_a_line_that_is_not_utf8_is_named_after_all_before_it(translate: Command) -> None:
+    with pytest.raises(InputError, match="line 3: not UTF-8"):
+        translate(b"the cat\n\nthe d\xf6g\nthe fish\n")
+    assert len(translate.printed()) == 2
+
+
+def test_the_page_of_alignments_has_a_picture_of_each_part(translate: Command, tmp_path: Path) -> None:
+    change_config(translate.model, longest_source=30)
+    text = f"the <b>cat</b>\n\n{long_line(2)}\n".encode()
+    assert translate(text, "--attention", str(tmp_path / "out.html")) == translate(text)
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert re.findall("<h2>(.*)</h2>", page) == ["line 1", "line 3, part 1 of 2", "line 3, part 2 of 2"]
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize("options", [["--nbest", "0"], ["--nbest", "two"], ["--long", "cut"]])
+def test_a_wrong_option_ends_with_2(translate: Command, options: list[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        translate(b"", *options)
+    assert caught.value.code == 2
+
+
+def test_answers_come_while_the_rest_is_still_to_be_read(made: Path) -> None:
+    """As a pipe that is fed slowly; and a reader who leaves, as `head` does, is no reason for a traceback."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "transformer", str(made)], cwd=ROOT, env=environment(),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin and process.stdout and process.stderr
+    for line in (b"the red cat\n", b"the dog\n"):
+        process.stdin.write(line)
+        process.stdin.flush()
+        assert process.stdout.readline().endswith(b"\n")
+    process.stdout.close()
+    process.stdin.write(b"the fish\n")
+    process.stdin.close()
+    errors = process.stderr.read().decode()
+    assert process.wait(60) == 1
+    assert not re.search("Traceback|BrokenPipe", errors)
