@@ -94,7 +94,7 @@ def _search(
         top_scores, top = totals.topk(min(2 * beam, totals.size(1)), dim=1)
         from_beam, ids = top // vocabulary, top % vocabulary
         ends = ids == EOS
-        _keep_finished(sentences, top_scores, from_beam, ends, history, settings)
+        _keep_finished(sentences, top_scores, from_beam, _may_end(ends, settings), history, settings)
         # Unfinished candidates keep their order; the first `beam` of them go on.
         alive_scores, choice = top_scores.masked_fill(ends, float("-inf")).topk(beam, dim=1)
         scores_BW = alive_scores
@@ -148,3 +148,10 @@ def _still_open(
         else:
             stay.append(row)
     return stay
+
+
+def _may_end(ends: Tensor, settings: SearchSettings) -> Tensor:
+    """Those of the end symbols among the candidates, [B, 2 * W], with which an output may finish."""
+    if not settings.ends_within_beam:
+        return ends
+    return ends & (torch.arange(ends.size(1), device=ends.device) < settings.beam)
