@@ -45,3 +45,7 @@ class Subwords:
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each list of ids; special symbols give nothing, except that an unknown one gives U+FFFD."""
         return [self._model.decode(list(map(int, ids))) for ids in sentences]
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Each id as its vocabulary writes it: a word begins with U+2581, the end symbol is </s>."""
+        return [self._model.id_to_piece(i) for i in ids]
