@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXPERIMENT ?= tiny
 # What the pipeline writes, apart from scores and reports (kept in git) and downloads (to be fetched again).
-WRITTEN := data/corpora data/subwords data/shards data/unpacked runs models outputs reports/outputs .dvc/cache .dvc/tmp \
+WRITTEN := data/corpora data/subwords data/shards data/unpacked runs models outputs exports reports/outputs .dvc/cache .dvc/tmp \
 	.prefect .benchmarks mlruns mlartifacts mlflow.db mlflow.db.lock
 # All tools quiet and at home: nothing is reported to anybody, state stays in this folder.
 export DO_NOT_TRACK := 1
@@ -14,7 +14,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-test reproduce up down test test-all lint doctor clean lock
+.PHONY: help install install-export install-test reproduce up down test test-all lint doctor clean lock
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1 \t/' | expand -t 22
@@ -33,6 +33,9 @@ $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
 	@touch $@
 
 install: $(VENV)/base.done ## set up .venv only
+
+install-export: install ## what `python -m tasks.export` needs (CTranslate2)
+	@uv pip install --quiet --python $(VENV) --require-hashes -r requirements/export.txt
 
 install-test: $(VENV)/test.done
 
@@ -65,4 +68,5 @@ clean: ## say what takes disk here; with YES=1 delete it (scores, reports, downl
 
 lock: install ## write the lock files again after a change of requirements/*.in
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/base.in -o requirements/base.txt
+	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/export.in -o requirements/export.txt
 	@uv pip compile --quiet --universal --python-version 3.11 --generate-hashes requirements/test.in -o requirements/test.txt

@@ -22,8 +22,9 @@ import torch
 
 from benchmarks.contenders.job import Job
 from benchmarks.environments import last_line
+from benchmarks.rounds import CHECKOUT
 from benchmarks.streams import draw_pairs, save
-from benchmarks.train import CHECKOUT, flops_per_token
+from benchmarks.train import flops_per_token
 from tasks.machine import commit, describe
 from transformer.devices import has_bf16, peak_flops, pick_device
 from transformer.errors import run_main

@@ -15,12 +15,9 @@ why. Text is Multi30k where $REPRO_DATA/multi30k has it, else made up.
 
 import argparse
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +28,14 @@ import torch
 from benchmarks import train_report
 from benchmarks.contenders import ours
 from benchmarks.contenders.job import Job
-from benchmarks.environments import FOLDER, NotInstalled, last_line, python_for
+from benchmarks.environments import FOLDER, NotInstalled, python_for
+from benchmarks.rounds import facts, failed_before, run_process
 from benchmarks.streams import VOCABULARY, write_streams
-from tasks.machine import commit, describe
 from transformer.cost import forward_flops
 from transformer.errors import run_main
-from transformer.files import whole_file, write_json
+from transformer.files import write_json
 from transformer.progress import bar
 
-CHECKOUT = Path(__file__).parents[1]
 CONTENDERS = ["ours", "ours_ranks", "plain_torch", "marian", "opennmt", "fairseq", "joeynmt", "sockeye"]
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"layers": 4, "d_model": 128, "d_ff": 256, "heads": 4},
@@ -65,7 +61,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3, help="runs of each (default 3)")
     parser.add_argument("--seconds", type=float, default=15.0, help="measured in each run, at least (default 15)")
     chosen = parser.parse_args(arguments)
-    results = {**facts(), "contenders": chosen.contenders, "seconds": chosen.seconds, "runs": []}
+    results = {
+        **facts(),
+        "same_for_all": SAME_FOR_ALL,
+        "contenders": chosen.contenders,
+        "seconds": chosen.seconds,
+        "runs": [],
+    }
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         streams, results["corpus"] = write_streams(Path(folder))
@@ -73,13 +75,6 @@ def main(arguments: list[str] | None = None) -> None:
         results["flops_per_token"] = {size: flops_per_token(job) for size, job in jobs.items()}
         measure(chosen, streams, results)
     print(train_report.tables(results))
-
-
-def facts() -> dict[str, Any]:
-    """When, where and with what it is measured."""
-    date = datetime.now(UTC).isoformat(timespec="minutes")
-    cores = len(psutil.Process().cpu_affinity()) if sys.platform == "linux" else os.cpu_count()
-    return {"date": date, "commit": commit(), **describe(devices=1), "cores": cores, "same_for_all": SAME_FOR_ALL}
 
 
 def measure(chosen: argparse.Namespace, streams: Path, results: dict[str, Any]) -> None:
@@ -98,38 +93,15 @@ def measure(chosen: argparse.Namespace, streams: Path, results: dict[str, Any]) 
             train_report.write(results)
 
 
-def failed_before(runs: list[dict[str, Any]], run: dict[str, Any]) -> bool:
-    """What did not run in one round is not tried in the next."""
-    same = ("contender", "size", "precision")
-    return any("error" in other and all(other[key] == run[key] for key in same) for other in runs)
-
-
 def run_one(run: dict[str, Any], streams: Path, cores: int, seconds: float) -> dict[str, Any]:
     """What one process says of itself, or why it did not."""
     log = FOLDER / "logs" / "{contender}-{size}-{precision}.log".format(**run)
-    with tempfile.TemporaryDirectory(dir=FOLDER) as folder, whole_file(log) as temporary:
+    with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
         try:
             command, threads = command_for(run, streams, folder, cores, seconds)
-            # The first as in tasks/train.py. In a quiet machine the second makes no difference, in a busy one much.
-            environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "GOMP_SPINCOUNT": "1000"}
-            found = subprocess.run(
-                command,
-                cwd=CHECKOUT,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=SECONDS_TO_START + seconds,
-            )
         except NotInstalled as error:
-            temporary.write_text(f"{error}\n", encoding="utf-8")
             return {"error": f"not installed: {error}"}
-        except subprocess.TimeoutExpired:
-            temporary.write_text("took too long\n", encoding="utf-8")
-            return {"error": f"nothing measured in {SECONDS_TO_START:.0f} s"}
-        temporary.write_text(found.stdout + found.stderr, encoding="utf-8")
-    if found.returncode:
-        return {"error": last_line(found.stderr)}
-    return dict(json.loads(last_line(found.stdout)))
+        return run_process(command, threads, SECONDS_TO_START + seconds, log)
 
 
 def command_for(run: dict[str, Any], streams: Path, folder: str, cores: int, seconds: float) -> tuple[list[str], int]:

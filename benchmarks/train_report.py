@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.rounds import about
 from transformer.errors import run_main
 from transformer.files import read_json, whole_file
 
@@ -32,14 +33,11 @@ def write(results: Results) -> None:
 
 def report(results: Results, notes: str) -> str:
     """The whole page: what was measured how, the tables, the notes."""
-    same, load = results["same_for_all"], [run["load"] for run in results["runs"]]
+    same = results["same_for_all"]
     parts = [
         "# Training speed beside other toolkits",
         "Written by `python -m benchmarks.train`; the last section comes from `benchmarks/train_notes.md`.",
-        f"- {results['date']}, commit `{results['commit']}`\n"
-        f"- {results['device']}, {results['cores']} core(s)\n"
-        f"- Python {results['python']}, torch {results['torch']} for all\n"
-        f"- others used {median(load):.0f} % of the cores when a run began (median; at most {max(load):.0f} %)\n"
+        f"{about(results)}\n"
         f"- {results['corpus']}\n"
         f"- batches of about {same['tokens']:,} tokens, by each one's own rule; dropout {same['dropout']}, label "
         f"smoothing {same['label_smoothing']}\n"

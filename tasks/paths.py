@@ -8,6 +8,7 @@ CORPORA = Path("data/corpora")
 SUBWORDS = Path("data/subwords")
 SHARDS = Path("data/shards")
 UNPACKED = Path("data/unpacked")  # made from the shards when a training starts; no stage's output
+EXPORTS = Path("exports")  # what `python -m tasks.export` writes; no stage's output
 RUNS = Path("runs")
 MODELS = Path("models")
 OUTPUTS = Path("outputs")

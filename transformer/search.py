@@ -115,7 +115,7 @@ def _search(
         top_scores, top = totals.topk(min(2 * beam, totals.size(1)), dim=1)
         from_beam, ids = top // vocabulary, top % vocabulary
         ends = ids == EOS
-        _keep_finished(sentences, top_scores, from_beam, ends, history, settings)
+        _keep_finished(sentences, top_scores, from_beam, _may_end(ends, settings), history, settings)
         # Unfinished candidates keep their order; the first `beam` of them go on.
         scores_BW, choice = top_scores.masked_fill(ends, -math.inf).topk(beam, dim=1)
         base = torch.arange(len(sentences), device=device).unsqueeze(1) * beam
@@ -163,3 +163,10 @@ def _still_open(sentences: list[_Sentence], scores_BW: Tensor, history: Tensor, 
         if score / length_penalty(sentence.limit + 1, settings) > sentence.to_beat:
             stay.append(row)
     return stay
+
+
+def _may_end(ends: Tensor, settings: SearchSettings) -> Tensor:
+    """Those of the end symbols among the candidates, [B, 2 * W], with which an output may finish."""
+    if not settings.ends_within_beam:
+        return ends
+    return ends & (torch.arange(ends.size(1), device=ends.device) < settings.beam)

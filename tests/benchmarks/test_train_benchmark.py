@@ -59,7 +59,7 @@ def test_a_toolkit_that_does_not_install_says_why(tmp_path: Path, monkeypatch: p
 def test_every_contender_has_a_script_and_pinned_needs() -> None:
     assert all((environments.CONTENDERS / f"{name.removesuffix('_ranks')}.py").exists() for name in train.CONTENDERS)
     lists = list(environments.CONTENDERS.glob("*.txt"))
-    assert len(lists) == 5
+    assert len(lists) == 6
     assert all("==" in line for path in lists for line in path.read_text().splitlines())
 
 

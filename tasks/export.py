@@ -1,0 +1,139 @@
+"""Export a model to CTranslate2, which translates on a CPU without PyTorch, and compare its outputs with ours.
+
+python -m tasks.export tiny        (needs `make install-export`)
+
+models/E/  data/corpora/C/test.SOURCE
+  -> exports/E/ctranslate2/       weights in fp32
+     exports/E/ctranslate2-int8/  matrices in 8 bits: a quarter of the size
+     exports/E/subwords.model     sentencepiece
+     exports/E/README.md          how to use them, how many outputs are the same as ours, the speed of each
+
+Compared are sub-words of up to 1,000 sentences of the test split. CTranslate2 divides scores by |Y| ** alpha and knows
+no other penalty; so ours does here, and lets an output end where that library would (`ends_within_beam`).
+"""
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tasks.agreement import agree
+from tasks.export_card import ALPHA, BATCH, card
+from tasks.lines import read_lines
+from tasks.paths import CORPORA, EXPORTS, MODELS
+from tasks.settings import key_argument, read_experiment
+from transformer.errors import InputError, run_main
+from transformer.files import whole_folder
+from transformer.search import Hypothesis
+from transformer.settings import SearchSettings
+from transformer.translator import Translator
+
+FORMS = {"ctranslate2": "float32", "ctranslate2-int8": "int8"}  # folder: how matrices are kept
+SENTENCES = 1000
+ENOUGH = 0.99  # of the outputs in fp32 are the same, or something is wrong
+# At alpha 0 both searches end when nothing better can come. Otherwise CTranslate2's ends sooner, unless it is patient.
+PATIENCE = 4.0
+
+Search = Callable[[SearchSettings], list[Hypothesis]]
+
+
+def main() -> None:
+    """Export one experiment's model."""
+    experiment = key_argument("experiment")
+    settings = read_experiment(experiment, "corpus")
+    export(MODELS / experiment, CORPORA / settings.corpus, EXPORTS / experiment)
+
+
+def export(model: Path, corpus: Path, folder: Path) -> None:
+    """Write the export; InputError if the model does not fit the format, or something is missing."""
+    try:
+        from tasks import ctranslate2_model  # here, because few need that library
+    except ModuleNotFoundError as error:
+        raise InputError(f"{error.name} is not installed: run `make install-export`") from None
+    translator = Translator.load(model)
+    ctranslate2_model.check_settings(translator.config.model)
+    pieces = translator.subwords.pieces(range(translator.subwords.size))
+    sources = read_sources(corpus, translator)
+    with whole_folder(folder) as temporary:
+        shutil.copyfile(model / "subwords.model", temporary / "subwords.model")
+        for name, quantization in FORMS.items():
+            (temporary / name).mkdir()
+            ctranslate2_model.write(translator.model, pieces, temporary / name, quantization)
+        loaded = {
+            name: ctranslate2_model.load(temporary / name, translator.model.embedding.device.type) for name in FORMS
+        }
+
+        def theirs(name: str, patience: float) -> Search:
+            searcher = ctranslate2_model.CTranslate2Search(loaded[name], pieces, patience, BATCH)
+            return lambda settings: searcher.search(sources, settings)
+
+        found = compare(our_search(translator, sources), theirs, translator.config.search)
+        (temporary / "README.md").write_text(card(folder.name, translator.config, found), encoding="utf-8")
+    tell(folder, found)
+
+
+def read_sources(corpus: Path, translator: Translator) -> list[list[int]]:
+    """The ids of the first sentences of the test split, empty ones left out."""
+    path = corpus / f"test.{translator.config.source_language}"
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; run `dvc repro --single-item corpus@{corpus.name}`")
+    sources = [ids for ids in translator.encode(read_lines(path)[:SENTENCES]) if ids]
+    if not sources:
+        raise InputError(f"{path}: has no text to translate")
+    return sources
+
+
+def our_search(translator: Translator, sources: list[list[int]]) -> Search:
+    """Our search of these sources, by whatever settings."""
+
+    def search(settings: SearchSettings) -> list[Hypothesis]:
+        config = translator.config.model_copy(update={"search": settings})
+        return _OfIds(config, translator.model, translator.subwords).search(sources, show=True)  # type: ignore[arg-type]
+
+    return search
+
+
+class _OfIds(Translator):
+    """A translator whose `search` is given ids in the place of lines."""
+
+    def encode(self, lines: Any) -> Any:
+        return lines
+
+
+def compare(ours: Search, theirs: Callable[[str, float], Search], settings: SearchSettings) -> dict[str, Any]:
+    """Agreements by their name in the card, and sentences per second of each search at alpha 0.6."""
+    like = settings.model_copy(update={"penalty": "length", "ends_within_beam": True})
+    plain, normal = (like.model_copy(update={"length_penalty": alpha}) for alpha in (0.0, ALPHA))
+    ours_plain, _ = timed(ours, plain)
+    ours_normal, speed = timed(ours, normal)
+    speeds = {"ours": speed}
+    agreements = {"fp32, alpha 0": agree(ours_plain, theirs("ctranslate2", 1.0)(plain))}
+    patient = theirs("ctranslate2", PATIENCE)(normal)
+    agreements[f"fp32, alpha {ALPHA}, patience {PATIENCE:g}"] = agree(ours_normal, patient)
+    for name, short in (("ctranslate2", "fp32"), ("ctranslate2-int8", "int8")):
+        outputs, speeds[f"CTranslate2 {short}"] = timed(theirs(name, 1.0), normal)
+        agreements[f"{short}, alpha {ALPHA}"] = agree(ours_normal, outputs)
+    return {"agreements": agreements, "speeds": speeds}
+
+
+def timed(search: Search, settings: SearchSettings) -> tuple[list[Hypothesis], float]:
+    """What a search finds, and its sentences per second."""
+    started = time.perf_counter()
+    found = search(settings)
+    return found, len(found) / (time.perf_counter() - started)
+
+
+def tell(folder: Path, found: dict[str, Any]) -> None:
+    """What the user sees at the end."""
+    for name, agreement in found["agreements"].items():
+        print(f"{folder}: {name}: {agreement.share:.1%} of {agreement.sentences} outputs are the same as ours")
+    for name, speed in found["speeds"].items():
+        print(f"{folder}: {name}: {speed:,.0f} sentences/s")
+    if min(agreement.share for agreement in list(found["agreements"].values())[:2]) < ENOUGH:
+        print(f"{folder}: warning: fewer than {ENOUGH:.0%} are the same in fp32; see its README.md", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    run_main(main)

@@ -1,0 +1,78 @@
+"""The README.md of an export: how to use it, how fast it is, how many of its outputs are the same as ours."""
+
+from typing import Any
+
+from tasks.agreement import ROUNDING
+from tasks.machine import commit, describe
+from tasks.markdown import short_commit, table
+from transformer.translator import Config
+
+ALPHA = 0.6
+BATCH = 64
+
+
+def card(name: str, config: Config, found: dict[str, Any]) -> str:
+    """What a person who finds the folder wants to know; `found` as `tasks.export.compare` returns it."""
+    machine, beam = describe(devices=1), config.search.beam
+    speeds = [[search, f"{speed:,.0f}"] for search, speed in found["speeds"].items()]
+    agreements = [
+        [
+            search,
+            f"{one.share:.1%}",
+            *map(str, (one.ties, one.ours_better, one.theirs_better)),
+            f"{one.score_difference:.0e}",
+        ]
+        for search, one in found["agreements"].items()
+    ]
+    sentences = next(iter(found["agreements"].values())).sentences
+    return f"""# {name} for CTranslate2: {config.source_language} to {config.target_language}
+
+The model `{name}` in the format of [CTranslate2](https://opennmt.net/CTranslate2/): it needs
+`pip install ctranslate2 sentencepiece` and no PyTorch. In this folder:
+
+```python
+import ctranslate2
+import sentencepiece
+
+subwords = sentencepiece.SentencePieceProcessor(model_file="subwords.model")
+translator = ctranslate2.Translator("ctranslate2-int8", inter_threads=2, intra_threads=1)  # or "ctranslate2": fp32
+sources = subwords.encode(["A sentence."], out_type=str)
+results = translator.translate_batch(sources, beam_size={beam}, length_penalty={ALPHA}, max_batch_size={BATCH})
+print(subwords.decode([result.hypotheses[0] for result in results]))
+```
+
+{text_rule(config)}
+`inter_threads` batches are translated side by side.
+
+## Speed
+
+{sentences:,} sentences of the test split, beam {beam}, alpha {ALPHA}, from sub-words to sub-words, one run each;
+{machine["device"]}, torch {machine["torch"]}.
+
+{table(["", "sentences/s"], speeds)}
+
+## The same outputs as ours
+
+Tokens of the same sentences, compared with our search in fp32 with the same form of penalty, |Y| ^ alpha. Where they
+differ, the scores say why: *ties* are within {ROUNDING:g}, decided by rounding; else one search found a better output
+than the other. CTranslate2 stops when as many outputs have ended as the beam is wide, with `patience` so many times as
+many; ours goes on until no other can win. In 8 bits it is another model with scores of its own. The last column is the
+largest difference between two scores of one output.
+
+{table(["", "same", "ties", "ours better", "CTranslate2 better", "score difference"], agreements)}
+
+CTranslate2 does not have the penalty of the paper, ((5 + |Y|) / 6) ^ alpha: with its own, some outputs are not those
+of `python -m transformer`.
+
+From commit {short_commit(commit())}.
+"""
+
+
+def text_rule(config: Config) -> str:
+    """What must be done to a text before sub-words, in a sentence or two."""
+    rule = "Text is Unicode NFC with single spaces and no invisible characters"
+    if config.text.lowercase:
+        rule += ", in lower case"
+    if config.text.tokenise == "moses":
+        rule += ", as tokens of sacremoses (hyphens not split, nothing escaped), and so are the outputs"
+    return f"{rule}; `transformer/text.py` has the rules."

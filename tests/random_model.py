@@ -1,0 +1,57 @@
+"""A model folder with random weights, for tests that need no good translations."""
+
+import io
+from pathlib import Path
+
+import sentencepiece
+import torch
+from safetensors.torch import save_file
+
+from tests.workspace import PAPER, sentences
+from transformer.files import write_json
+from transformer.model import Transformer
+from transformer.settings import ModelSettings, SearchSettings, TextSettings
+from transformer.subwords import Subwords
+from transformer.translator import Config
+
+VOCABULARY = 60
+SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4, "d_k": 8, "d_v": 8, "dropout": 0.1, **PAPER}
+
+
+def random_model(**changes: object) -> Transformer:
+    """Every weight is drawn, those that begin as zeros or ones too."""
+    torch.manual_seed(5)
+    model = Transformer(ModelSettings(**{**SHAPE, **changes}), VOCABULARY).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() == 1:
+                parameter += 0.3 * torch.randn_like(parameter)
+    return model
+
+
+def write_folder(folder: Path, **changes: object) -> Path:
+    """A model folder with random weights."""
+    folder.mkdir()
+    subwords = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([line for pair in sentences(50, seed=1) for line in pair]), model_writer=subwords,
+        vocab_size=VOCABULARY, model_type="bpe", pad_id=0, unk_id=1, bos_id=2, eos_id=3, minloglevel=2,
+    )  # fmt: skip
+    (folder / "subwords.model").write_bytes(subwords.getvalue())
+    model = random_model(**changes)
+    config = Config(
+        source_language="en", target_language="xx", text=TextSettings(lowercase=False, tokenise="none"),
+        subwords_sha256=Subwords(folder / "subwords.model").sha256, model=model.settings,
+        search=SearchSettings(beam=4, penalty="paper", length_penalty=0.6, extra_length=8),
+    )  # fmt: skip
+    write_json(folder / "config.json", config.model_dump())
+    save_file(model.state_dict(), folder / "model.safetensors")
+    return folder
+
+
+def write_corpus(folder: Path) -> Path:
+    """A test split with an empty line."""
+    folder.mkdir()
+    lines = [source for source, _ in sentences(12, seed=3)]
+    (folder / "test.en").write_text("\n".join([*lines, "", *lines]) + "\n")
+    return folder
