@@ -90,16 +90,10 @@ def our_search(translator: Translator, sources: list[list[int]]) -> Search:
 
     def search(settings: SearchSettings) -> list[Hypothesis]:
         config = translator.config.model_copy(update={"search": settings})
-        return _OfIds(config, translator.model, translator.subwords).search(sources, show=True)  # type: ignore[arg-type]
+        likewise = Translator(config, translator.model, translator.subwords)
+        return [best for best, *_ in likewise.search_ids(sources, 1, show=True)]
 
     return search
-
-
-class _OfIds(Translator):
-    """A translator whose `search` is given ids in the place of lines."""
-
-    def encode(self, lines: Any) -> Any:
-        return lines
 
 
 def compare(ours: Search, theirs: Callable[[str, float], Search], settings: SearchSettings) -> dict[str, Any]:

@@ -31,7 +31,7 @@ def random_model(**changes: object) -> Transformer:
 
 def write_folder(folder: Path, **changes: object) -> Path:
     """A model folder with random weights."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     subwords = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([line for pair in sentences(50, seed=1) for line in pair]), model_writer=subwords,
@@ -46,6 +46,8 @@ def write_folder(folder: Path, **changes: object) -> Path:
     )  # fmt: skip
     write_json(folder / "config.json", config.model_dump())
     save_file(model.state_dict(), folder / "model.safetensors")
+    write_json(folder / "training.json", {"experiment": folder.name, "update": 1})
+    (folder / "README.md").write_text(f"# {folder.name}\n")
     return folder
 
 

@@ -137,7 +137,7 @@ class Translator:
         those of its parts in a row. The beam is that of the model, or n if that is more.
         """
         split_lines = [self._split(line, ids) for line, ids in zip(lines, self.encode(lines), strict=True)]
-        found = iter(self._search(list(chain(*split_lines)), n))
+        found = iter(self.search_ids(list(chain(*split_lines)), n))
         translations = []
         for sources in split_lines:
             best: list[list[Part]] = [[]]
@@ -185,9 +185,9 @@ class Translator:
 
     def search(self, lines: list[str], show: bool = False) -> list[Hypothesis]:
         """The best output of each line with its score, no line split; `show` draws a progress bar."""
-        return [best for best, *_ in self._search(self.encode(lines), 1, show)]
+        return [best for best, *_ in self.search_ids(self.encode(lines), 1, show)]
 
-    def _search(self, sources: list[list[int]], n: int, show: bool = False) -> list[list[Hypothesis]]:
+    def search_ids(self, sources: list[list[int]], n: int, show: bool = False) -> list[list[Hypothesis]]:
         """The n best outputs of each source; one that is empty, with score 0, for an empty source."""
         found = [[Hypothesis([], 0.0)] for _ in sources]
         beam = self.config.search.beam

@@ -17,7 +17,7 @@ from tasks.evaluate import evaluate
 from tasks.fetch_model import fetch_model
 from tasks.lines import write_lines
 from tasks.release import release
-from tests.models import write_random_model
+from tests.random_model import write_folder
 from tests.workspace import sentences
 from transformer.errors import InputError
 from transformer.files import read_json, sha256, write_json
@@ -28,7 +28,7 @@ from transformer.translator import Translator
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with models/e, its scores, and its release in releases/."""
     folder = tmp_path_factory.mktemp("made")
-    model = write_random_model(folder / "models/e")
+    model = write_folder(folder / "models/e")
     write_json(folder / "scores.json", {"training": read_json(model / "training.json"), "scores": {}})
     release(model, folder / "scores.json", folder / "releases")
     return folder

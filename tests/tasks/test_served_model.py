@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tasks.tracking import tracked
-from tests.models import write_random_model
+from tests.random_model import write_folder
 from tests.workspace import environment
 from transformer.translator import Translator
 
@@ -25,7 +25,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a model, and mlflow.db where a stage makes it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    write_random_model(tmp_path / "models/e")
+    write_folder(tmp_path / "models/e")
     return tmp_path
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.models import write_random_model
+from tests.random_model import write_folder
 from tests.workspace import PAPER
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
@@ -55,4 +55,4 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with random weights."""
-    return write_random_model(tmp_path_factory.mktemp("models") / "random")
+    return write_folder(tmp_path_factory.mktemp("models") / "random")
