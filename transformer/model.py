@@ -53,7 +53,8 @@ def attention(
     take 8 ms instead of 61 in bf16, 11 instead of 18 in fp32.
     """
     with torch.autocast(q_BHTK.device.type, enabled=False):
-        scores_BHTS = q_BHTK @ (k_BHSK.transpose(-1, -2) * q_BHTK.size(-1) ** -0.5)
+        scale = float(q_BHTK.size(-1) ** -0.5)
+        scores_BHTS = q_BHTK @ (k_BHSK.transpose(-1, -2) * scale)
         if causal:
             later_TS = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool, device=scores_BHTS.device).triu_(1)
             scores_BHTS.masked_fill_(later_TS, -math.inf)
@@ -196,7 +197,8 @@ class DecoderLayer(nn.Module):
         """The weights with which each head attends to the source, [B, H, T, S]; arguments as in `forward`."""
         q_BHTK = self.cross_attention.project_query(self.cross_attention_residual.into(self._look_back(y_BTD)))
         k_BHSK, _ = self.cross_attention.project_memory(memory_BSD)
-        scores_BHTS = q_BHTK @ (k_BHSK.transpose(-1, -2) * q_BHTK.size(-1) ** -0.5)
+        scale = float(q_BHTK.size(-1) ** -0.5)
+        scores_BHTS = q_BHTK @ (k_BHSK.transpose(-1, -2) * scale)
         if mask is not None:
             scores_BHTS.masked_fill_(~mask, -math.inf)
         return scores_BHTS.softmax(-1)
