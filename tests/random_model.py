@@ -18,19 +18,19 @@ VOCABULARY = 60
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4, "d_k": 8, "d_v": 8, "dropout": 0.1, **PAPER}
 
 
-def random_model(**changes: object) -> Transformer:
-    """Every weight is drawn, those that begin as zeros or ones too."""
-    torch.manual_seed(5)
+def random_model(seed: int = 5, noise: float = 0.3, **changes: object) -> Transformer:
+    """Weights as a training begins with them, and `noise` on those that begin as zeros or ones."""
+    torch.manual_seed(seed)
     model = Transformer(ModelSettings(**{**SHAPE, **changes}), VOCABULARY).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() == 1:
-                parameter += 0.3 * torch.randn_like(parameter)
+                parameter += noise * torch.randn_like(parameter)
     return model
 
 
-def write_folder(folder: Path, **changes: object) -> Path:
-    """A model folder with random weights."""
+def write_folder(folder: Path, seed: int = 5, noise: float = 0.3, **changes: object) -> Path:
+    """A model folder with random weights; few of its outputs end before the length limit, without `noise` more do."""
     folder.mkdir(parents=True)
     subwords = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -38,7 +38,7 @@ def write_folder(folder: Path, **changes: object) -> Path:
         vocab_size=VOCABULARY, model_type="bpe", pad_id=0, unk_id=1, bos_id=2, eos_id=3, minloglevel=2,
     )  # fmt: skip
     (folder / "subwords.model").write_bytes(subwords.getvalue())
-    model = random_model(**changes)
+    model = random_model(seed, noise, **changes)
     config = Config(
         source_language="en", target_language="xx", text=TextSettings(lowercase=False, tokenise="none"),
         subwords_sha256=Subwords(folder / "subwords.model").sha256, model=model.settings,

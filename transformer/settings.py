@@ -78,7 +78,7 @@ class SearchSettings(Settings):
     )
     length_penalty: float = Field(ge=0, description="the exponent, alpha in the paper; 0 leaves plain sums")
     extra_length: int = Field(ge=1, description="an output has at most this many tokens more than its input")
-    # Not among the settings of an experiment: what others do, to be compared with them.
+    # With a default, so that model folders from before this setting still load.
     ends_within_beam: bool = Field(
         default=False,
         description="an output ends only where its end symbol is among the `beam` best candidates of a step, as in "

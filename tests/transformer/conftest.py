@@ -55,4 +55,6 @@ def make_trainer(tmp_path: Path) -> Callable[..., Trainer]:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder with random weights."""
-    return write_folder(tmp_path_factory.mktemp("models") / "random")
+    return write_folder(
+        tmp_path_factory.mktemp("models") / "random", seed=1, noise=0.0, layers=1, d_model=16, d_ff=16, heads=2
+    )
