@@ -101,4 +101,4 @@ def test_two_contenders_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [one["contender"] for one in found["runs"]] == ["ours", "ctranslate2"]
     # An untrained model does not know when to end, and CTranslate2 does not limit each output by its own source.
     assert found["runs"][0]["same_as_ours"] == 1.0 and found["runs"][1]["same_as_ours"] > 0.1
-    assert (tmp_path / "translate.md").read_text().count("\n| ") == 2
+    assert (tmp_path / "translate.md").read_text().count("\n| ") == 3  # the header and both

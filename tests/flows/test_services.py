@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from flows.processes import marked
+from flows.stage import SECONDS_TO_SAVE
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -82,7 +83,7 @@ def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> Non
             time.sleep(0.2)
         assert marked("REPRODUCE_RUN", run)
         _post(f"{api}/flow_runs/{run}/set_state", {"state": {"type": "CANCELLING"}})
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + SECONDS_TO_SAVE + 15  # the stage ignores SIGTERM, and is killed
         while marked("REPRODUCE_RUN", run):
             assert time.monotonic() < deadline
             time.sleep(0.2)
