@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from tasks import train
 from tasks.settings import read_experiment
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
 from transformer.checkpoints import checkpoints
+from transformer.files import read_json
 
 # `tasks.train`, in which rank 1 fails before an update, in as many starts as FAILURES says, and nothing is fast.
 JOB = """
@@ -112,6 +114,27 @@ def test_asked_to_stop_it_saves_and_is_not_started_again(workspace: Path, whom: 
     assert stopped, errors
     assert checkpoints(state)[-1].name == f"checkpoint-{int(stopped[1]):08d}"
     assert "continuing" not in errors
+
+
+@pytest.mark.slow
+def test_two_machines_train_together(workspace: Path) -> None:
+    """Both are this one: two torchruns that meet as those of two machines do, in a folder that they share."""
+    shutil.rmtree(workspace / "runs/one", ignore_errors=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    meeting = ["--nnodes=2", "--nproc-per-node=1", "--rdzv-backend=c10d", f"--rdzv-endpoint=127.0.0.1:{port}"]
+    jobs = [
+        subprocess.Popen(
+            ["torchrun", *meeting, "-m", "tasks.train", "one"], cwd=workspace, stderr=subprocess.PIPE, text=True,
+            env=environment(PYTHONPATH=str(ROOT)),
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    errors = [job.communicate(timeout=200)[1] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0], errors
+    done = read_json(workspace / "runs/one/weights/training.json")
+    assert (done["update"], done["made_by"][-1]["machine"]["devices"]) == (60, 2)
 
 
 def inputs_of(folder: Path, experiment: str) -> dict[str, Any]:
