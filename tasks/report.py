@@ -17,7 +17,7 @@ from tasks.markdown import duration, number, settings, short_commit, table
 from tasks.multi30k import multi30k
 from tasks.paths import REPORTS
 from tasks.settings import Params, read_params
-from transformer.errors import run_main
+from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_file
 
 CURVES = Path("figures/learning_curves.png")
@@ -45,7 +45,7 @@ def main() -> None:
     ).parse_args()
     params = read_params()
     paths = {name: REPORTS / "scores" / f"{name}.json" for name in params.experiments}
-    scores = {name: read_json(path) for name, path in paths.items() if path.exists()}
+    scores = {name: read_scores(path) for name, path in paths.items() if path.exists()}
     paper = yaml.safe_load(PAPER.read_text(encoding="utf-8"))
     with whole_file(REPORTS / CURVES) as temporary:
         draw_curves(scores, temporary)
@@ -56,6 +56,18 @@ def main() -> None:
     with whole_file(REPORTS / "multi30k.md") as temporary:
         temporary.write_text(multi30k(params, scores, published), encoding="utf-8")
     print(f"reports/table2.md: {len(scores)} of {len(params.experiments)} experiments measured")
+
+
+def read_scores(path: Path) -> dict[str, Any]:
+    """A score file; InputError if an older version wrote it, without something that the reports show."""
+    score = dict(read_json(path))
+    if "bleu_paper" not in score["scores"]["test"] or "perplexity" not in score["splits"]["test"]:
+        name = path.stem
+        raise InputError(
+            f"{path}: written by an older version, without scores that the reports show; delete it, or run "
+            f"`dvc repro --force --single-item translate@{name} score@{name}`"
+        )
+    return score
 
 
 def table2(params: Params, scores: Scores, paper: dict[str, Any], compared: list[dict[str, Any]]) -> str:

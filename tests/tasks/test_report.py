@@ -10,6 +10,7 @@ import yaml
 from tasks import report
 from tasks.settings import Params
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
+from transformer.errors import InputError
 
 PAPER = yaml.safe_load(report.PAPER.read_text())
 PARAMS = Params.model_validate({
@@ -61,6 +62,16 @@ def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> 
         assert expected in row
     assert "nrefs:1\\|case:mixed" in table or "nrefs:1|case:mixed" in table
     assert "| A red cat. | Da gato rota. |" in table
+
+
+def test_a_score_file_of_an_older_version_is_named(tmp_path: Path) -> None:
+    path, old = tmp_path / "e.json", scores()
+    path.write_text(json.dumps(old))
+    assert report.read_scores(path) == old
+    del old["scores"]["test"]["bleu_paper"]
+    path.write_text(json.dumps(old))
+    with pytest.raises(InputError, match=r"e\.json: written by an older version.*translate@e score@e"):
+        report.read_scores(path)
 
 
 def test_other_scores_have_a_table_of_their_own() -> None:
