@@ -29,7 +29,7 @@ def page(folder, **changed):
         "test": {"escaped": 0, "empty": 1},
         "sources": SOURCES,
     }
-    write_page(folder, "hotel", {**facts, **changed}, [Counter({4: 29, 90: 1}), Counter({3: 30})])
+    write_page(folder, "hotel", {**facts, **changed}, [Counter({4: 29, 90: 1}), Counter({3: 15, 5: 12, 6: 3})])
     return (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -45,7 +45,7 @@ def test_the_page_says_how_large_the_corpus_is_and_what_was_dropped_and_changed(
 def test_lengths_are_a_table_and_a_picture(tmp_path):
     text = page(tmp_path)
     assert "| en | 6.9 | 4 | 4 | 90 | 90 |" in text
-    assert "| de | 3.0 | 3 | 3 | 3 | 3 |" in text
+    assert "| de | 4.1 | 3 | 5 | 6 | 6 |" in text
     assert "](lengths.png)" in text
     with Image.open(tmp_path / "lengths.png") as picture:
         assert picture.size == (840, 420)

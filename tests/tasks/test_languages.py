@@ -34,6 +34,11 @@ def test_scripts_are_those_of_the_held_out_lines():
     assert other_script("Кофе готов.", english)
 
 
+def test_a_foreign_letter_or_two_in_the_held_out_lines_is_no_script_of_theirs():
+    english, _ = learn_sides([*ENGLISH * 4, "Angle α."], GERMAN)
+    assert other_script("Καλημέρα.", english)
+
+
 @pytest.mark.parametrize(
     ("line", "wrong"),
     [
@@ -42,6 +47,7 @@ def test_scripts_are_those_of_the_held_out_lines():
         ("Der Garten, or the garden, is in the house.", False),
         ("Zürich, Genf, Basel", False),
         ("Les portes de cette maison restent toujours bien fermées.", True),
+        ("In questa casa vivono in pace tre gatti neri.", True),  # "in" is a word of both sides, and says nothing
     ],
 )
 def test_a_line_is_of_another_language_by_its_frequent_words(line, wrong):
