@@ -13,14 +13,18 @@ import unicodedata
 from transformer.settings import TextSettings
 
 # Byte-order mark, zero-width space and joiners, word joiner, soft hyphen, direction marks and isolates.
-_INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
-# C0 and C1 controls, line and paragraph separators and all that Python calls white space.
-_SPACE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\\s]+")
+INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
+# C0 and C1; str.split knows all other white space, line and paragraph separators included.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 def normalise(line: str) -> str:
     """The line as the sub-word model sees it; empty if nothing visible is in it."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", _INVISIBLE.sub("", line))).strip(" ")
+    # Nearly every line of a corpus is printable (which a no-break space is not), and is spared the slow rules.
+    if line.isprintable() and "  " not in line:
+        return unicodedata.normalize("NFC", line).strip(" ")
+    line = _CONTROLS.sub(" ", INVISIBLE.sub("", line))
+    return " ".join(unicodedata.normalize("NFC", line).split())
 
 
 class Preparation:
