@@ -70,6 +70,7 @@ def test_word_pieces_are_as_many_as_asked_and_known_from_their_file(tmp_path):
     lines = (corpus / "train.de").read_text(encoding="utf-8").split("\n")
     encoded = subwords.encode(lines)
     assert subwords.decode(encoded) == lines
+    assert all(UNK not in ids for ids in encoded)
     assert sum(map(len, encoded)) < sum(len(line.replace(" ", "")) for line in lines) / 2
 
 
