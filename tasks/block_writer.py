@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -23,6 +24,7 @@ from transformer.text import Preparation
 SCHEMA = pa.schema([("source", pa.list_(pa.int32())), ("target", pa.list_(pa.int32())), ("line", pa.int64())])
 ROW_GROUP = 10_000  # rows held in memory for each bucket; far from the 2 GiB that 32-bit offsets reach
 BATCH = 20_000  # lines encoded at once
+Ints = npt.NDArray[np.integer[Any]]
 FAULTS = ("", "empty", "too long", "too different in length")
 
 
@@ -68,25 +70,22 @@ class BlockWriter:
         """Write the shards of a block, then its record: counts of pairs, tokens, unknown ones and dropped pairs."""
         counts: Counter[str] = Counter()
         longest = 0
-        buckets: dict[int, _Shard] = {}
+        shards: dict[int, _Shard] = {}
         for batch in self._batches(block):
-            source, target = (batch.column(side).value_lengths().to_numpy() for side in ("source", "target"))
-            faults = find_faults(source, target, self.settings)
-            for fault, count in zip(*np.unique(faults[faults > 0], return_counts=True), strict=True):
-                counts[f"dropped: {FAULTS[fault]}"] += int(count)
-            longer = np.maximum(source, target)
-            places = np.where(faults > 0, -1, np.searchsorted(self.settings.buckets, longer))
-            for place in np.unique(places[places >= 0]).tolist():
-                rows = batch.take(pa.array(np.flatnonzero(places == place)))
-                self._count(rows, counts)
-                if place not in buckets:
-                    folder = self.folder / block.split / f"bucket={self.settings.buckets[place]:03d}"
-                    buckets[place] = _Shard(folder / f"part-{block.number:05d}.parquet")
-                buckets[place].add(rows)
-            longest = max(longest, int(longer[places >= 0].max(initial=0)))
+            lengths = [batch.column(side).value_lengths().to_numpy() for side in ("source", "target")]
+            faults, buckets = sort(lengths[0], lengths[1], self.settings)
+            counts.update(f"dropped: {FAULTS[fault]}" for fault in faults[faults > 0].tolist())
+            for bucket in np.unique(buckets[faults == 0]).tolist():
+                rows = batch.take(pa.array(np.flatnonzero((faults == 0) & (buckets == bucket))))
+                counts.update(_count(rows))
+                if bucket not in shards:
+                    folder = self.folder / block.split / f"bucket={bucket:03d}"
+                    shards[bucket] = _Shard(folder / f"part-{block.number:05d}.parquet")
+                shards[bucket].add(rows)
+            longest = max(longest, int(np.maximum(*lengths)[faults == 0].max(initial=0)))
             with self.counter.get_lock():
                 self.counter.value += len(batch)
-        files = [self._entry(buckets[place].close()) for place in sorted(buckets)]
+        files = [shards[bucket].close(self.folder) for bucket in sorted(shards)]
         write_json(self.record(block), {"counts": counts, "longest": longest, "files": files})
 
     def _batches(self, block: Block) -> Iterator[pa.RecordBatch]:
@@ -98,23 +97,20 @@ class BlockWriter:
             yield pa.record_batch([*ids, lines], schema=SCHEMA)
             first += len(lines)
 
-    def _count(self, rows: pa.RecordBatch, counts: Counter[str]) -> None:
-        counts["pairs"] += len(rows)
-        for side in ("source", "target"):
-            ids = rows.column(side).flatten()
-            counts[f"{side}_tokens"] += len(ids)
-            counts["unknown"] += int(np.count_nonzero(ids.to_numpy() == UNK))
 
-    def _entry(self, shard: "_Shard") -> dict[str, Any]:
-        path = shard.path
-        return {"path": str(path.relative_to(self.folder)), "rows": shard.rows, "sha256": sha256(path)}
-
-
-def find_faults(source_lengths: Any, target_lengths: Any, settings: ShardSettings) -> Any:
-    """Why each pair must be left out, as a place in FAULTS; 0 if it is kept."""
+def sort(source_lengths: Ints, target_lengths: Ints, settings: ShardSettings) -> tuple[Ints, Ints]:
+    """For each pair: why it is left out, as a place in FAULTS (0 if it is kept), and the bound of its bucket."""
     shorter, longer = np.minimum(source_lengths, target_lengths), np.maximum(source_lengths, target_lengths)
     reasons = [shorter == 0, longer > settings.max_length, longer + 1 > settings.max_ratio * (shorter + 1)]
-    return np.select(reasons, [1, 2, 3], 0)
+    bounds = np.array([*settings.buckets, 0])  # the last for those that are too long
+    return np.select(reasons, [1, 2, 3], 0), bounds[np.searchsorted(settings.buckets, longer)]
+
+
+def _count(rows: pa.RecordBatch) -> dict[str, int]:
+    ids = {side: rows.column(side).flatten().to_numpy() for side in ("source", "target")}
+    unknown = sum(int(np.count_nonzero(side == UNK)) for side in ids.values())
+    tokens = {f"{side}_tokens": len(ids[side]) for side in ids}
+    return {"pairs": len(rows), "unknown": unknown, **tokens}
 
 
 class _Shard:
@@ -137,13 +133,13 @@ class _Shard:
             self._writer.write_table(table.slice(0, whole), row_group_size=ROW_GROUP)
             self._held, self._holds = table.slice(whole).to_batches(), len(table) - whole
 
-    def close(self) -> "_Shard":
-        """Write what is held; all of it is on disk then."""
+    def close(self, root: Path) -> dict[str, Any]:
+        """Write what is held; the file's entry in the manifest in `root`, once all of it is on disk."""
         if self._holds:
             self._writer.write_table(self._table(), row_group_size=ROW_GROUP)
         self._writer.close()
         flush(self.path)
-        return self
+        return {"path": str(self.path.relative_to(root)), "rows": self.rows, "sha256": sha256(self.path)}
 
     def _table(self) -> pa.Table:
         # In one piece: where pieces end would show in the bytes of the file.

@@ -127,7 +127,7 @@ def test_an_export_translates_as_its_card_says(
     assert "| fp32, alpha 0 | " in card and "| CTranslate2 int8 | " in card and "24 sentences of the test split" in card
     monkeypatch.chdir(folder)
     code = card.partition("```python\n")[2].partition("```")[0]
-    exec(code.replace("A sentence.", "the red cat sees the dog"), {})
+    exec(code.replace("A sentence.", "the red Δ cat sees the dog"), {})
     assert capsys.readouterr().out.startswith("['")
 
 
