@@ -39,12 +39,17 @@ def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: i
     # A forked child could hang on a lock that a thread of this process held.
     start = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, start, _begin, (task,)) as pool:
-        for item in itertools.chain(first, items):
-            waiting.append(pool.submit(_run, item))
-            if len(waiting) > 2 * processes:
+        try:
+            for item in itertools.chain(first, items):
+                waiting.append(pool.submit(_run, item))
+                if len(waiting) > 2 * processes:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        except BaseException:  # Ctrl-C too: the pool would wait until all that was submitted is done
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
 
 
 def _begin(task: Callable[[Any], Any]) -> None:
