@@ -25,9 +25,9 @@ from typing import Any
 from tasks.cleaning import Cleaned, Cleaner, HeldOut, Pair, as_it_is
 from tasks.corpus_page import listed, write_page
 from tasks.duplicates import Seen
+from tasks.in_order import in_order, usable_processors
 from tasks.lines import read_lines
 from tasks.paths import CORPORA
-from tasks.processes import in_order, usable_processors
 from tasks.settings import Cleaning, key_argument, read_corpus
 from tasks.sources import Texts, read_origin
 from transformer.errors import InputError, run_main
@@ -76,7 +76,7 @@ def write_corpus(name: str, settings: Any, out: Path, processes: int | None = No
         for split in ("test", "valid", "train"):
             paths = [folder / f"{split}.{code}" for code in settings.languages.model_dump().values()]
             clean = _cleaner(split, settings.cleaning, held_out)
-            cleaned = in_order(clean, _chunks(texts.pairs[split]), processes)
+            cleaned = in_order(clean, _chunks(texts.pairs[split]), processes, few=3)
             tally = tallies[split]
             _write(_without_duplicates(cleaned), paths, f"{name}: writing {split}", tally)
             if not tally.pairs:

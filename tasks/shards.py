@@ -29,8 +29,8 @@ import pyarrow as pa
 
 from tasks.block_writer import BlockWriter
 from tasks.blocks import Block, cut
+from tasks.in_order import in_order, usable_processors
 from tasks.paths import CORPORA, SHARDS, SUBWORDS
-from tasks.processes import in_order, usable_processors
 from tasks.settings import ShardSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, resumed_folder, sha256, write_json
@@ -40,6 +40,7 @@ from transformer.subwords import Subwords
 
 SPLITS = ("train", "valid")
 MOST_PROCESSES = 8  # each takes 300 MB
+WORTH_A_PROCESS = 100_000  # pairs: fewer are encoded before another process has started
 
 
 def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Path, processes: int = 1) -> None:
@@ -61,7 +62,7 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
         left = [block for block in blocks if not write.record(block).exists()]
         counter.value = sum(block.lines for block in blocks) - sum(block.lines for block in left)
         with _shown(counter, sum(block.lines for block in blocks), f"encoding {corpus.name}"):
-            for _ in in_order(write, left, processes):
+            for _ in in_order(write, left, processes, few=1):
                 pass
         records = {
             split: [read_json(write.record(block)) for block in blocks if block.split == split] for split in SPLITS
@@ -124,7 +125,8 @@ def _sum_up(source: Path, records: list[Any]) -> dict[str, Any]:
 def main() -> None:
     """Write the shards of the corpus named on the command line."""
     name = key_argument("corpus")
-    processes = min(usable_processors(), MOST_PROCESSES)
+    small = read_json(CORPORA / name / "corpus.json")["pairs"]["train"] < WORTH_A_PROCESS
+    processes = 1 if small else min(usable_processors(), MOST_PROCESSES)
     write_shards(CORPORA / name, SUBWORDS / name, read_corpus(name, "shards").shards, SHARDS / name, processes)
 
 

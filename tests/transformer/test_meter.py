@@ -80,7 +80,7 @@ def test_validation_and_saving_are_not_training_time(trainer: Trainer, monkeypat
 
 def test_waiting_for_data_is_seen(trainer: Trainer, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = trainer._parts
-    monkeypatch.setattr(trainer, "_parts", lambda indices: time.sleep(0.1) or parts(indices))
+    monkeypatch.setattr(trainer, "_parts", lambda *batch: time.sleep(0.1) or parts(*batch))
     progress = trainer.run()
     assert progress["data_seconds"] >= 0.1  # the first batch, at least, is waited for
     assert progress["data_wait_share"] == pytest.approx(progress["data_seconds"] / progress["seconds"])

@@ -50,7 +50,7 @@ def slow_normalise(line):
     line = unicodedata.normalize(
         "NFC", re.sub("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]", "", line)
     )
-    return re.sub("[\x00-\x20\x7f-\x9f\u2028\u2029\\s]+", " ", line).strip(" ")
+    return re.sub("[\x00-\x20\x7f-\x9f\u2028\u2029\u2581\\s]+", " ", line).strip(" ")
 
 
 def test_no_character_is_treated_otherwise_for_being_fast():

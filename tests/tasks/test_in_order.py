@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tasks.processes import in_order
+from tasks.in_order import in_order
 
 PROJECT = Path(__file__).parents[2]
 
@@ -26,35 +26,35 @@ def die(item):
 
 @pytest.mark.parametrize("processes", [1, 2])
 def test_results_come_in_the_order_of_the_items(processes):
-    assert [item for item, _ in in_order(sleepy, range(8), processes)] == list(range(8))
+    assert [item for item, _ in in_order(sleepy, range(8), processes, few=3)] == list(range(8))
 
 
 def test_two_processes_share_the_work_and_few_items_are_done_here():
-    assert len({process for _, process in in_order(sleepy, range(8), 2)} - {os.getpid()}) == 2
-    assert {process for _, process in in_order(sleepy, [7, 7, 7], 2)} == {os.getpid()}
+    assert len({process for _, process in in_order(sleepy, range(8), 2, few=3)} - {os.getpid()}) == 2
+    assert {process for _, process in in_order(sleepy, [7, 7, 7], 2, few=3)} == {os.getpid()}
 
 
 def test_items_are_taken_as_results_are_wanted():
     taken = []
-    results = in_order(abs, (taken.append(item) or item for item in range(1000)), 2)
+    results = in_order(abs, (taken.append(item) or item for item in range(1000)), 2, few=3)
     assert next(results) == 0
     assert len(taken) < 10
 
 
 def test_a_process_that_is_killed_is_an_error_and_no_wait():
     with pytest.raises(BrokenProcessPool):
-        list(in_order(die, range(8), 2))
+        list(in_order(die, range(8), 2, few=3))
 
 
 def test_no_process_outlives_a_parent_that_was_killed(tmp_path):
     (tmp_path / "work.py").write_text(
         "import time\n"
-        "from tasks.processes import in_order\n"
+        "from tasks.in_order import in_order\n"
         "def work(item):\n"
         "    print('begun', flush=True)\n"
         "    time.sleep(item)\n"
         "if __name__ == '__main__':\n"
-        "    list(in_order(work, [60] * 8, 2))\n"
+        "    list(in_order(work, [60] * 8, 2, few=3))\n"
     )
     place = {**os.environ, "PYTHONPATH": str(PROJECT)}
     parent = subprocess.Popen([sys.executable, "work.py"], cwd=tmp_path, env=place, stdout=subprocess.PIPE)

@@ -13,9 +13,6 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# So few items are done before other processes would have started.
-_FEW = 4
-
 _task: Callable[[Any], Any]
 
 
@@ -24,15 +21,15 @@ def usable_processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
+def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: int, few: int) -> Iterator[Result]:
     """Yield task(item) for each item, in order, with few items in memory at once.
 
-    `task` is pickled once for each process, so it may hold tables that all items need. With one process, or for a few
-    items, the work is done here.
+    `task` is pickled once for each process, so it may hold tables that all items need. With one process, or for so `few`
+    items, the work is done here: other processes take a second to start.
     """
     items = iter(items)
-    first = list(itertools.islice(items, _FEW))
-    if processes == 1 or len(first) < _FEW:
+    first = list(itertools.islice(items, few + 1))
+    if processes == 1 or len(first) <= few:
         yield from map(task, itertools.chain(first, items))
         return
     waiting: deque[Future[Result]] = deque()
