@@ -207,7 +207,7 @@ def fairseq(text: Path, project: Path, out: Path, cores: int) -> list[Step]:
     options = [
         "--source-lang", LANGUAGES[0], "--target-lang", LANGUAGES[1], "--trainpref", str(out / "train"),
         "--destdir", str(out / "binary"), "--joined-dictionary", "--srcdict", str(out / "dictionary.txt"),
-        "--workers", str(cores),
+        "--workers", str(4 * cores + 1),  # it reads the first of so many parts alone, once the others are done
     ]  # fmt: skip
     return [
         Step("our encoding to pieces", [sys.executable, "-m", "benchmarks.preparers.pieces", str(model), *files]),

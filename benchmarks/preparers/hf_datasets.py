@@ -23,7 +23,7 @@ def encode(batch: dict[str, list[str]], model: sentencepiece.SentencePieceProces
 
 def main() -> None:
     """Load, map, save."""
-    model, processes, out, *files = sys.argv[1:]
+    model_file, processes, out, *files = sys.argv[1:]
     folder = Path(out)
     sides = [
         datasets.load_dataset("text", data_files=file, split="train", cache_dir=str(folder / "cache")).rename_column(
@@ -32,8 +32,10 @@ def main() -> None:
         for side, file in zip(("source", "target"), files, strict=True)
     ]
     pairs = datasets.concatenate_datasets(sides, axis=1)
-    model = sentencepiece.SentencePieceProcessor(model_file=model)
-    encoded = pairs.map(partial(encode, model=model), batched=True, num_proc=int(processes))
+    model = sentencepiece.SentencePieceProcessor(model_file=model_file)
+    encoded = pairs.map(
+        partial(encode, model=model), batched=True, num_proc=int(processes), remove_columns=["source", "target"]
+    )
     encoded.save_to_disk(str(folder / "saved"), num_proc=int(processes))
     lengths = (pc.sum(pc.list_value_length(encoded.data[side])).as_py() for side in ("source", "target"))
     print(json.dumps({"subwords": sum(lengths)}))
