@@ -63,12 +63,18 @@ def test_a_row_beside_others_is_the_median_of_its_rounds_with_the_ratio_to_the_f
         for number, shards in ((1, 5.0), (2, 20.0), (3, 3.0))
     ]
     hugging = {"contender": "datasets", "toolkit": "datasets 5", "steps": {"map": step(40, 500)}}
-    text = data_report.tables({"others": others(*ours, hugging, {"contender": "fairseq", "error": "no such release"})})
+    fairseq = {"contender": "fairseq", "toolkit": "fairseq 0", "steps": {"pieces": step(20), "binary": step(60)}}
+    text = data_report.tables({"others": others(*ours, hugging, fairseq)})
     row = "| ours: corpus + shards | 10,000 | 4,000 to 12,500 | 4.00 | 5.0 + 5.0 | 10.0 + 10.0 | 100 | 5.00 |"
     assert row in text
     assert "| ours, `shards` alone | 20,000 | 5,000 to 33,333 | 8.00 | 5.0 | 10.0 | 100 | 5.00 |" in text
     assert "| datasets 5: map | 2,500 | 2,500 to 2,500 | 1.00 | 40.0 | 80.0 | 500 | 5.00 |" in text
-    assert "| fairseq | | no such release |" in text
+    assert "| fairseq 0: pieces + binary | 1,250 | 1,250 to 1,250 | 0.50 | 20.0 + 60.0 |" in text
+
+
+def test_a_contender_that_did_not_run_is_a_row_that_says_why() -> None:
+    text = data_report.tables({"others": others({"contender": "fairseq", "error": "no such release"})})
+    assert "| fairseq | | no such release |" in text and "| ours | | not run |" in text
 
 
 def test_memory_and_seconds_are_those_of_all_processes(tmp_path: Path) -> None:
