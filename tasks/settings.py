@@ -77,6 +77,7 @@ class Cleaning(Settings):
 class SubwordSettings(Settings):
     """A shared sub-word vocabulary (section 5.1)."""
 
+    kind: Literal["bpe", "wordpiece"] = Field(description="the paper: BPE for English-German, word pieces for -French")
     vocabulary: int = Field(ge=8, description="its size, the four special ids included")
     sample: int = Field(ge=1, description="learned from at most so many lines, drawn by the seed over both sides")
     seed: int = Field(ge=0)
@@ -88,7 +89,7 @@ class ShardSettings(Settings):
     max_length: int = Field(ge=1)
     max_ratio: float = Field(ge=1, description="of the longer side to the shorter, end symbols counted")
     buckets: list[int] = Field(min_length=1, description="upper bounds of the longer side, rising to max_length")
-    rows_per_shard: int = Field(ge=1)
+    rows_per_shard: int = Field(ge=1, description="at most: a shard has one bucket's pairs of so many lines in a row")
 
     @model_validator(mode="after")
     def _rising(self) -> "ShardSettings":

@@ -60,7 +60,7 @@ def corpus_settings(folder: Path) -> dict[str, Any]:
         },
         "cleaning": {"max_characters": 200},
         "text": {"lowercase": False, "tokenise": "none"},
-        "subwords": {"vocabulary": 90, "sample": 10_000, "seed": 1},
+        "subwords": {"kind": "bpe", "vocabulary": 90, "sample": 10_000, "seed": 1},
         "shards": {"max_length": 32, "max_ratio": 4.0, "buckets": [8, 16, 32], "rows_per_shard": 1000},
     }
 

@@ -2,7 +2,7 @@
 
 models/tiny/model.safetensors   weights, fp32
 models/tiny/config.json         shape, search settings, languages, what is done to text, hash of the sub-word model
-models/tiny/subwords.model      sentencepiece
+models/tiny/subwords.model      BPE of sentencepiece, or word pieces
 models/tiny/README.md           what it is and where it comes from
 """
 

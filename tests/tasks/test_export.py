@@ -9,7 +9,7 @@ import torch
 
 from tasks import export
 from tasks.agreement import ROUNDING, Agreement, agree
-from tests.random_model import SHAPE, VOCABULARY, random_model, write_corpus, write_folder
+from tests.random_model import SHAPE, VOCABULARY, random_model, use_word_pieces, write_corpus, write_folder
 from tests.transformer.conftest import backwards
 from transformer.errors import InputError
 from transformer.model import Transformer
@@ -108,10 +108,13 @@ def test_what_the_format_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     assert not (tmp_path / "exported").exists()
 
 
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_an_export_translates_as_its_card_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model, corpus = write_folder(tmp_path / "model"), write_corpus(tmp_path / "corpus")
+    if kind == "wordpiece":
+        use_word_pieces(model)
     export.export(model, corpus, tmp_path / "exports" / "mine")
     printed = capsys.readouterr()
     assert "exports/mine: fp32, alpha 0: " in printed.out and "% of 24 outputs are the same as ours" in printed.out

@@ -27,7 +27,7 @@ def test_invisible_characters_are_dropped(mark):
 
 
 @pytest.mark.fault("F03")
-@pytest.mark.parametrize("space", ["\x00", "\x07", "\x85", "\u2028", "\u00a0", "\t", " \u3000 "])
+@pytest.mark.parametrize("space", ["\x00", "\x07", "\x85", "\u2028", "\u00a0", "\t", " \u3000 ", "\u2581"])
 def test_controls_and_odd_spaces_become_one_space(space):
     assert normalise(f"open{space}the door{space}") == "open the door"
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.random_model import use_word_pieces
 from tests.workspace import PAPER, ROOT, environment, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
@@ -61,6 +62,13 @@ def test_saving_and_loading_changes_no_output(made: Path) -> None:
     first, second = Translator.load(made), Translator.load(made)
     assert first.model.embedding is not second.model.embedding
     assert first.translate(["the red cat"]) == second.translate(["the red cat"])
+
+
+def test_a_model_with_word_pieces_translates_too(folder: Path) -> None:
+    use_word_pieces(folder)
+    translator = Translator.load(folder)
+    assert translator.subwords.kind == "wordpiece"
+    assert "\u2581" not in translator.translate(["the red cat"])[0] != ""
 
 
 def test_a_character_never_seen_does_not_stop_it(made: Path) -> None:
