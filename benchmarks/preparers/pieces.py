@@ -12,21 +12,26 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tasks.encoding import Encoder
 from transformer.subwords import Subwords
 
-BATCH = 5_000  # lines
+BATCH = 10_000  # lines
 
 
 def write_pieces(model: Path, text: Path, out: Path) -> int:
     """Write one file; return the number of its sub-words."""
     subwords = Subwords(model)
-    written = subwords.pieces(range(subwords.size))
+    encoder, written = Encoder(subwords), pa.array(subwords.pieces(range(subwords.size)))
     total = 0
     with gzip.open(text, "rt", encoding="utf-8", newline="\n") as lines, out.open("w", encoding="utf-8") as file:
         while batch := list(itertools.islice(lines, BATCH)):
-            for ids in subwords.encode(batch):
-                file.write(" ".join(map(written.__getitem__, ids)) + "\n")
-                total += len(ids)
+            ids = encoder.encode(batch)
+            pieces = pa.ListArray.from_arrays(ids.offsets, written.take(ids.values))
+            file.write("\n".join([*pc.binary_join(pieces, " ").to_pylist(), ""]))
+            total += len(ids.values)
     return total
 
 
