@@ -1,0 +1,1 @@
+"""What benchmarks/data.py runs beside the pipeline's own stages."""
