@@ -26,8 +26,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tasks.block_writer import ROW_GROUP, SCHEMA
 from tasks.settings import ShardSettings, read_corpus, read_experiment
-from tasks.shards import ROW_GROUP, SCHEMA
 from transformer.files import sha256, whole_file, write_json
 from transformer.progress import bar
 from transformer.shards import read_split, unpack

@@ -35,7 +35,9 @@ from transformer.progress import bar
 from transformer.translator import Translator
 
 EXPERIMENTS = ["multi30k", "multi30k-tiny", "tiny"]
-CONTENDERS = ["ours", "marian", "fairseq", "ctranslate2", "ctranslate2_int8"]
+CONTENDERS = [
+    "ours", "ours_bf16", "marian", "marian_bf16", "fairseq", "fairseq_bf16", "ctranslate2", "ctranslate2_int8",
+]  # fmt: skip
 BATCHES = {"ours": [0], "marian": [32, 64, 128], "fairseq": [64, 128, 256], "ctranslate2": [32, 64, 128]}
 SEARCH: dict[str, Any] = {"beam": 4, "length_penalty": 0.6, "extra_length": 50}
 TRIAL_SECONDS = 2.0
@@ -127,7 +129,7 @@ def try_variants(contender: str, model: Path, folder: Path, results: Results) ->
 
 def variants(contender: str, cores: int) -> list[dict[str, int]]:
     """Batch sizes, and where a toolkit has workers either those or threads."""
-    script = contender.removesuffix("_int8")
+    script, _ = toolkit_and_precision(contender)
     shares = {(1, cores), (cores, 1)} if script == "ctranslate2" else {(1, cores)}
     return [
         {"workers": workers, "threads": threads, "batch": batch}
@@ -136,15 +138,22 @@ def variants(contender: str, cores: int) -> list[dict[str, int]]:
     ]
 
 
+def toolkit_and_precision(contender: str) -> tuple[str, str]:
+    """The script of a contender and what it computes in: ctranslate2_int8 is ctranslate2 in int8."""
+    script, _, precision = contender.partition("_")
+    return script, precision or "fp32"
+
+
 def run_one(run: dict[str, Any], model: Path, folder: Path, seconds: float) -> dict[str, Any]:
     """What one process says of itself, or why it did not, and how many outputs were the same as ours."""
     contender = run["contender"]
-    script, outputs = contender.removesuffix("_int8"), folder / f"{contender}.json"
+    script, precision = toolkit_and_precision(contender)
+    outputs = folder / f"{contender}.json"
     job = Job(
         model=str(model),
         sources=str(folder / "sources.json"),
         outputs=str(outputs),
-        precision="int8" if contender.endswith("_int8") else "fp32",
+        precision=precision,
         seconds=seconds,
         **SEARCH,
         **{key: run[key] for key in ("workers", "threads", "batch")},

@@ -16,7 +16,7 @@ from transformer.files import read_json, whole_file
 RESULTS = Path("reports/benchmarks/translate.json")
 REPORT = RESULTS.with_suffix(".md")
 NOTES = Path(__file__).with_name("translate_notes.md")
-PYTHON_TOOLKITS = ("marian", "fairseq")
+PYTHON_TOOLKITS = ("marian", "marian_bf16", "fairseq", "fairseq_bf16")
 
 Results = dict[str, Any]
 

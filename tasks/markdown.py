@@ -1,5 +1,6 @@
 """How the reports write tables, settings, times and commits."""
 
+import re
 from typing import Any
 
 
@@ -7,6 +8,11 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     """A table in Markdown."""
     cells = [[cell.replace("|", "\\|") for cell in row] for row in [header, ["---"] * len(header), *rows]]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def literal(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return re.sub(r"([\\`*_\[\]<>|~&$#])", r"\\\1", " ".join(text.split())) or "(empty)"
 
 
 def number(value: float | None) -> str:

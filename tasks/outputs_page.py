@@ -16,7 +16,7 @@ import matplotlib
 import sacrebleu
 
 from tasks.lines import read_lines
-from tasks.markdown import table
+from tasks.markdown import literal, table
 from transformer.files import whole_file
 
 SHOWN = 10  # best, typical and worst sentences
@@ -198,16 +198,11 @@ def _worst(outputs: list[Output]) -> list[Output]:
 def _list(outputs: list[Output]) -> str:
     return "\n".join(
         f"- line {output.line}, BLEU {output.bleu:.1f}\n"
-        f"  - source: {_literal(output.source)}\n"
-        f"  - reference: {_literal(output.reference)}\n"
-        f"  - output: {_literal(output.hypothesis)}"
+        f"  - source: {literal(output.source)}\n"
+        f"  - reference: {literal(output.reference)}\n"
+        f"  - output: {literal(output.hypothesis)}"
         for output in outputs
     )
-
-
-def _literal(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return re.sub(r"([\\`*_\[\]<>|~&$#])", r"\\\1", " ".join(text.split())) or "(empty)"
 
 
 def _draw(bars: list[tuple[str, int, float]], title: str, path: Path) -> None:

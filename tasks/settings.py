@@ -69,14 +69,28 @@ class Wmt14Origin(Settings):
 
 
 class Cleaning(Settings):
-    """Training pairs outside these bounds are dropped, both sides together, and counted. Test lines never are."""
+    """Which training pairs are dropped, both sides together, each counted under its reason. Test lines never are.
 
-    max_characters: int = Field(ge=1)
+    Of valid only those are dropped that no model is trained on: with damaged characters, an empty side or more than
+    max_characters.
+    """
+
+    max_characters: int = Field(ge=1, description="of either side")
+    max_words: int | None = Field(ge=1, description="of either side, between spaces; null: any number")
+    max_ratio: float | None = Field(
+        ge=1, description="of the words of the longer side to those of the shorter; or null"
+    )
+    drop: list[Literal["escaped", "identical", "other script", "other language", "overlap", "duplicate"]] = Field(
+        description="escaped: with escapes of the Moses tokeniser, which are undone otherwise; identical: both sides "
+        "the same; other script, other language: a side that is unlike that of valid and test (tasks/languages.py); "
+        "overlap: a side that is also a line of valid or test; duplicate: a pair that stood before"
+    )
 
 
 class SubwordSettings(Settings):
     """A shared sub-word vocabulary (section 5.1)."""
 
+    kind: Literal["bpe", "wordpiece"] = Field(description="the paper: BPE for English-German, word pieces for -French")
     vocabulary: int = Field(ge=8, description="its size, the four special ids included")
     sample: int = Field(ge=1, description="learned from at most so many lines, drawn by the seed over both sides")
     seed: int = Field(ge=0)
@@ -88,7 +102,7 @@ class ShardSettings(Settings):
     max_length: int = Field(ge=1)
     max_ratio: float = Field(ge=1, description="of the longer side to the shorter, end symbols counted")
     buckets: list[int] = Field(min_length=1, description="upper bounds of the longer side, rising to max_length")
-    rows_per_shard: int = Field(ge=1)
+    rows_per_shard: int = Field(ge=1, description="at most: a shard has one bucket's pairs of so many lines in a row")
 
     @model_validator(mode="after")
     def _rising(self) -> "ShardSettings":

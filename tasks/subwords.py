@@ -3,12 +3,15 @@
     python -m tasks.subwords C
 
 in:   data/corpora/C/       train.SRC, train.TGT, corpus.json
-out:  data/subwords/C/      subwords.model   sentencepiece BPE
+out:  data/subwords/C/      subwords.model   BPE as sentencepiece has it, or a JSON list of word pieces
                             subwords.json    size of the vocabulary, ids, hash, lines it was learned from, and what is
                                              done to text before: later stages take it from here
 
 Only our own rules of transformer/text.py change the text (sentencepiece's is `identity`): its usual one rewrites
 fractions, ellipses and trade marks to forms from which there is no way back.
+
+Both kinds are learned by merging the most frequent pair again and again, as `tokenizers` does for word pieces too. They
+differ in how they cut a word: BPE by the order in which merges were learned, word pieces at the longest piece.
 """
 
 import io
@@ -17,21 +20,29 @@ import re
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
 
+from tasks.encoding import cut_words
 from tasks.paths import CORPORA, SUBWORDS
 from tasks.settings import SubwordSettings, key_argument, read_corpus
+from transformer.bpe import Bpe
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
 from transformer.progress import track
 from transformer.settings import TextSettings
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
 from transformer.text import Preparation
+from transformer.wordpieces import WordPieces
+
+CHUNK = 1_000_000  # lines of which some are drawn together
+LINES_AT_ONCE = 100_000  # whose words are counted together
 
 
 def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, out: Path) -> None:
@@ -47,15 +58,18 @@ def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, 
     codes = languages["source"], languages["target"]
     chosen = _choose([corpus / f"train.{code}" for code in codes], lines, used, settings.seed)
     preparations = [Preparation(text, code) for code in codes]
-    sample = (preparations[side].prepare(line) for side, line in chosen)
-    with _signs_of_life(f"learning {settings.vocabulary} sub-words from {used:,} lines"):
-        model = _train(track(sample, "reading for sub-words", "lines", used), settings.vocabulary)
+    sample = (preparations[side].prepare(line.removesuffix("\n")) for side, line in chosen)
+    words = count_words(track(sample, "counting words for sub-words", "lines", used))
+    with _signs_of_life(f"learning {settings.vocabulary} sub-words from {len(words):,} distinct words"):
+        model = _train(words, settings.vocabulary)
+    if settings.kind == "wordpiece":
+        model = WordPieces(Bpe(model).pieces).dump()
     with whole_folder(out) as folder:
         path = folder / "subwords.model"
         path.write_bytes(model)
         learned = Subwords(path)
         ids = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS}
-        facts = {"vocabulary": learned.size, "sha256": learned.sha256, "ids": ids, "kind": "bpe"}
+        facts = {"vocabulary": learned.size, "sha256": learned.sha256, "ids": ids, "kind": learned.kind}
         facts |= {"normalisation": "identity, after transformer/text.py", "lines": lines, "lines_used": used}
         facts |= {"text": text.model_dump()}
         write_json(folder / "subwords.json", facts)
@@ -66,14 +80,40 @@ def _choose(paths: list[Path], lines: int, used: int, seed: int) -> Iterator[tup
 
     The trainer's own sampling takes the head of the input, which is one language.
     """
-    chosen = np.zeros(lines, dtype=bool)
-    chosen[np.random.default_rng(seed).choice(lines, used, replace=False)] = True
     with (
         paths[0].open(encoding="utf-8", newline="\n") as source,
         paths[1].open(encoding="utf-8", newline="\n") as target,
     ):
         sides = itertools.chain(((0, line) for line in source), ((1, line) for line in target))
-        yield from itertools.compress(sides, chosen)
+        yield from itertools.compress(sides, itertools.chain.from_iterable(_draw(lines, used, seed)))
+
+
+def _draw(lines: int, used: int, seed: int) -> Iterator[list[bool]]:
+    """Whether each line is used, some lines at a time: a permutation of 72 million would take 600 MB."""
+    random = np.random.default_rng(seed)
+    for left in range(lines, 0, -CHUNK):
+        size = min(CHUNK, left)
+        count = random.hypergeometric(used, left - used, size)
+        chosen = np.zeros(size, dtype=bool)
+        chosen[random.choice(size, count, replace=False)] = True
+        used -= count
+        yield chosen.tolist()
+
+
+def count_words(lines: Iterator[str]) -> Counter[str]:
+    """How often each word stands in the lines, which are prepared.
+
+    From these the trainer learns what it learns from the lines, since it cuts them at spaces first, in less time and
+    memory.
+    """
+    words: Counter[str] = Counter()
+    while some := list(itertools.islice(lines, LINES_AT_ONCE)):
+        _, coded = cut_words(some)
+        counts = np.bincount(coded.indices.to_numpy()).tolist()
+        for word, count in zip(coded.dictionary.to_pylist(), counts, strict=True):
+            words[word] += count
+    del words[""]
+    return words
 
 
 @contextmanager
@@ -95,11 +135,13 @@ def _signs_of_life(what: str) -> Iterator[None]:
         thread.join()
 
 
-def _train(lines: Iterator[str], vocabulary: int) -> bytes:
+def _train(words: Counter[str], vocabulary: int) -> bytes:
+    """A BPE model as sentencepiece keeps it."""
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=lines,
+            sentence_iterator=(f"{word}\t{count}" for word, count in words.items()),
+            input_format="tsv",
             model_writer=model,
             model_type="bpe",
             vocab_size=vocabulary,
@@ -116,7 +158,10 @@ def _train(lines: Iterator[str], vocabulary: int) -> bytes:
         )
     except RuntimeError as error:
         raise _explain(str(error), vocabulary) from None
-    return model.getvalue()
+    # The file shall be that which learning from lines gives, and scores in git were measured with.
+    learned = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    learned.trainer_spec.ClearField("input_format")
+    return bytes(learned.SerializeToString(deterministic=True))
 
 
 def _explain(message: str, vocabulary: int) -> Exception:

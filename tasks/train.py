@@ -68,6 +68,11 @@ def main() -> None:
     settings = read_experiment(arguments.experiment, *SECTIONS)
     folder = RUNS / arguments.experiment
     inputs = read_inputs(settings.corpus)
+    if settings.training.bpe_dropout and inputs.subwords.kind != "bpe":
+        raise InputError(
+            f"experiments.{arguments.experiment}.training.bpe_dropout needs sub-words of kind bpe, and corpus "
+            f"{settings.corpus} has {inputs.subwords.kind}: set it to 0"
+        )
     if arguments.check:
         with only_one(folder):
             refuse_foreign(folder, fingerprint(settings, inputs))
@@ -81,7 +86,7 @@ class Inputs:
 
     train: Pairs
     valid: Pairs
-    vocabulary: int
+    subwords: Subwords
     languages: dict[str, str]
     hashes: dict[str, str]
 
@@ -100,7 +105,7 @@ def read_inputs(corpus: str) -> Inputs:
     unpacked = UNPACKED / corpus
     unpack(shards, unpacked)
     train, valid = read_split(unpacked / "train"), read_split(unpacked / "valid")
-    return Inputs(train, valid, subwords.size, manifest["languages"], hashes)
+    return Inputs(train, valid, subwords, manifest["languages"], hashes)
 
 
 def only_one(folder: Path) -> AbstractContextManager[None]:
@@ -141,9 +146,9 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
         if ranks > 1:
             wait_for_rank_0(rank)
         state = folder / "state"
-        data = inputs.vocabulary, inputs.train, inputs.valid
+        data = inputs.subwords.size, inputs.train, inputs.valid
         made_by = {"commit": commit(), "machine": measured(ranks, state / "machine.json")} if rank == 0 else None
-        trainer = Trainer(settings.model, settings.training, *data, state, made_by, made_from)
+        trainer = Trainer(settings.model, settings.training, *data, state, made_by, made_from, inputs.subwords)
         stop_when_asked(trainer, parent)
         if rank == 0:
             _lead(experiment, settings, inputs, folder, trainer)
@@ -190,6 +195,8 @@ def wait_for_rank_0(rank: int) -> None:
 def fingerprint(settings: Any, inputs: Inputs) -> dict[str, Any]:
     """All that the result of a training depends on."""
     training = settings.training.model_dump(exclude={"tokens_per_device", "validate_every", "max_restarts"})
+    if not training["bpe_dropout"]:
+        del training["bpe_dropout"]  # a setting that trainings from before it have not
     return {"model": settings.model.model_dump(), "training": training, **inputs.hashes}
 
 
@@ -272,7 +279,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
             "model": settings.model.model_dump(),
             "training": settings.training.model_dump(),
             "products_in": trainer.precision,
-            "vocabulary": inputs.vocabulary,
+            "vocabulary": inputs.subwords.size,
             "parameters": count_parameters(trainer.model),
             "longest_source": int(inputs.train.source_lengths.max()),
             "hashes": inputs.hashes,

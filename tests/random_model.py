@@ -8,11 +8,12 @@ import torch
 from safetensors.torch import save_file
 
 from tests.workspace import PAPER, sentences
-from transformer.files import write_json
+from transformer.files import read_json, sha256, write_json
 from transformer.model import Transformer
 from transformer.settings import ModelSettings, SearchSettings, TextSettings
 from transformer.subwords import Subwords
 from transformer.translator import Config
+from transformer.wordpieces import WordPieces
 
 VOCABULARY = 60
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4, "d_k": 8, "d_v": 8, "dropout": 0.1, **PAPER}
@@ -49,6 +50,14 @@ def write_folder(folder: Path, seed: int = 5, noise: float = 0.3, **changes: obj
     write_json(folder / "training.json", {"experiment": folder.name, "update": 1})
     (folder / "README.md").write_text(f"# {folder.name}\n")
     return folder
+
+
+def use_word_pieces(folder: Path) -> None:
+    """The sub-words of a model folder become word pieces, with the same vocabulary."""
+    path = folder / "subwords.model"
+    bpe = Subwords(path)
+    path.write_bytes(WordPieces(bpe.pieces(range(bpe.size))).dump())
+    write_json(folder / "config.json", read_json(folder / "config.json") | {"subwords_sha256": sha256(path)})
 
 
 def write_corpus(folder: Path) -> Path:

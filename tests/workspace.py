@@ -58,9 +58,9 @@ def corpus_settings(folder: Path) -> dict[str, Any]:
             "folder": str(folder),
             **{split: [f"{split}.en", f"{split}.xx"] for split in ("train", "valid", "test")},
         },
-        "cleaning": {"max_characters": 200},
+        "cleaning": {"max_characters": 200, "max_words": None, "max_ratio": None, "drop": []},
         "text": {"lowercase": False, "tokenise": "none"},
-        "subwords": {"vocabulary": 90, "sample": 10_000, "seed": 1},
+        "subwords": {"kind": "bpe", "vocabulary": 90, "sample": 10_000, "seed": 1},
         "shards": {"max_length": 32, "max_ratio": 4.0, "buckets": [8, 16, 32], "rows_per_shard": 1000},
     }
 

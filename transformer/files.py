@@ -23,9 +23,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
-        _flush(temporary)
+        flush(temporary)
         temporary.replace(path)
-        _flush(path.parent)
+        flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -42,17 +42,41 @@ def whole_folder(path: Path) -> Iterator[Path]:
     temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
     try:
         yield temporary
-        for item in [*temporary.rglob("*"), temporary]:
-            _flush(item)
         temporary.chmod(0o755)
-        old = temporary.with_suffix(".old.tmp")
-        if path.exists():
-            path.replace(old)
-        temporary.replace(path)
-        _flush(path.parent)
-        shutil.rmtree(old, ignore_errors=True)
+        _take_place(temporary, path)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def resumed_folder(path: Path, made_from: Any) -> Iterator[Path]:
+    """Like `whole_folder`, but where the block ends with an error or is killed, the next one finds what it left.
+
+    Args:
+        path: the place of the folder.
+        made_from: all that its files depend on, as JSON; the block finds an empty folder if that was another one.
+    """
+    temporary = path.with_name(f".{path.name}.unfinished")
+    record = temporary / "made_from.json"
+    if temporary.exists() and not (record.exists() and read_json(record) == made_from):
+        shutil.rmtree(temporary)
+    temporary.mkdir(parents=True, exist_ok=True)
+    write_json(record, made_from)
+    yield temporary
+    record.unlink()
+    _take_place(temporary, path)
+
+
+def _take_place(temporary: Path, path: Path) -> None:
+    """Move a complete folder to `path`; what stood there is there until then."""
+    for item in [*temporary.rglob("*"), temporary]:
+        flush(item)
+    old = temporary.with_suffix(".old.tmp")
+    if path.exists():
+        path.replace(old)
+    temporary.replace(path)
+    flush(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -103,7 +127,8 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file or folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -186,12 +186,12 @@ class DecoderLayer(nn.Module):
         """
         return self._rest(self._look_back(y_BTD), self.cross_attention.project_memory(memory_BSD), mask)
 
-    def step(self, y_B1D: Tensor, cache: "LayerCache", mask: Tensor | None) -> Tensor:
-        """One new position, for search: [B, 1, D] to [B, 1, D]; its key and value are appended to the cache."""
-        q, k, v = self.attention.project(self.attention_residual.into(y_B1D))
-        cache.append(k, v)
-        y_B1D = self.attention_residual.out(y_B1D, self.attention.attend(q, cache.keys, cache.values))
-        return self._rest(y_B1D, (cache.memory_keys, cache.memory_values), mask)
+    def step(self, y_BWD: Tensor, cache: "LayerCache", mask: Tensor | None, seen_B1WN: Tensor) -> Tensor:
+        """One new position of W hypotheses of each sentence, for search: [B, W, D] to [B, W, D]; see `LayerCache`."""
+        q, k, v = self.attention.project(self.attention_residual.into(y_BWD))
+        cache.append(k, v, seen_B1WN.size(-1))
+        y_BWD = self.attention_residual.out(y_BWD, self.attention.attend(q, cache.keys, cache.values, seen_B1WN))
+        return self._rest(y_BWD, (cache.memory_keys, cache.memory_values), mask)
 
     def source_weights(self, y_BTD: Tensor, memory_BSD: Tensor, mask: Tensor | None) -> Tensor:
         """The weights with which each head attends to the source, [B, H, T, S]; arguments as in `forward`."""
@@ -215,29 +215,31 @@ class DecoderLayer(nn.Module):
 
 @dataclass
 class LayerCache:
-    """What one decoder layer remembers of a search.
+    """What one decoder layer remembers of a search: keys and values of the source, [B, H, S, K], and of all hypotheses.
 
-    Keys and values of the source, [B, H, S, K], and of the target positions so far, [B, H, T, K].
+    Every position of every hypothesis has a slot, [B, H, N, K], and stays there: which of the slots of its sentence a
+    hypothesis descends from is said by a mask, so that nothing is copied when the beam changes.
     """
 
     memory_keys: Tensor
     memory_values: Tensor
     keys: Tensor
     values: Tensor
+    used: int = 0
 
-    def append(self, k_BH1K: Tensor, v_BH1K: Tensor) -> None:
-        """Add one position."""
-        self.keys = torch.cat([self.keys, k_BH1K], dim=2)
-        self.values = torch.cat([self.values, v_BH1K], dim=2)
+    def append(self, k_BHWK: Tensor, v_BHWK: Tensor, slots: int) -> None:
+        """Fill the next slots; there are so many `slots` then."""
+        if slots > self.keys.size(2):
+            room = (0, 0, 0, slots - self.keys.size(2))
+            self.keys, self.values = F.pad(self.keys, room), F.pad(self.values, room)
+        new = slice(self.used, self.used + k_BHWK.size(2))
+        self.keys[:, :, new], self.values[:, :, new] = k_BHWK, v_BHWK
+        self.used = new.stop
 
-    def select(self, rows: Tensor) -> None:
-        """Keep the given rows of the batch, in that order (an index may be there more than once)."""
-        self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
-
-    def select_memory(self, rows: Tensor) -> None:
-        """The same for the source's part, which only changes when sentences leave the batch."""
-        self.memory_keys = self.memory_keys.index_select(0, rows)
-        self.memory_values = self.memory_values.index_select(0, rows)
+    def select(self, sentences: Tensor) -> None:
+        """Keep the given sentences of the batch, in that order."""
+        for name in ("memory_keys", "memory_values", "keys", "values"):
+            setattr(self, name, getattr(self, name).index_select(0, sentences))
 
 
 class Transformer(nn.Module):
@@ -269,7 +271,7 @@ class Transformer(nn.Module):
 
     def _table(self, length: int) -> Tensor:
         table = sinusoids if self.settings.positions == "sinusoidal" else concatenated_sinusoids
-        return table(length, self.settings.d_model).to(self.embedding.device)
+        return table(length, self.settings.d_model).to(self.embedding)
 
     def _embed(self, ids_BT: Tensor, first: int = 0) -> Tensor:
         """Embeddings times sqrt(d_model) plus positions, counted from `first` (sections 3.4 and 3.5): [B, T, D].
@@ -332,12 +334,17 @@ class Transformer(nn.Module):
             caches.append(LayerCache(k, v, k[:, :, :0], v[:, :, :0]))
         return caches
 
-    def step(self, ids_B: Tensor, position: int, caches: list[LayerCache], mask: Tensor | None) -> Tensor:
-        """Scores of the next sub-word after `ids_B` at `position`, [B, V]; the caches grow by one position."""
-        y_B1D = self._embed(ids_B.unsqueeze(1), position)
+    def step(
+        self, ids_BW: Tensor, position: int, caches: list[LayerCache], mask: Tensor | None, seen_BWN: Tensor
+    ) -> Tensor:
+        """The decoder's output [B, W, D] for `ids_BW`, which W hypotheses of each sentence have at `position`.
+
+        The caches grow by W slots; `seen_BWN` is True at the slots that a hypothesis is made of, these among them.
+        """
+        y_BWD = self._embed(ids_BW.view(-1, 1), position).view(*ids_BW.shape, -1)
         for layer, cache in zip(self.decoder, caches, strict=True):
-            y_B1D = layer.step(y_B1D, cache, mask)  # type: ignore[operator]
-        return self.logits(self._finish(y_B1D, 1).squeeze(1))
+            y_BWD = layer.step(y_BWD, cache, mask, seen_BWN.unsqueeze(1))  # type: ignore[operator]
+        return self._finish(y_BWD, 1)
 
 
 def padding_mask(lengths_B: Tensor, longest: int) -> Tensor:

@@ -1,6 +1,7 @@
 """Beam search as in section 6.1: batched over sentences, with key/value caches; finished sentences leave the batch.
 
-Legend: B sentences still searched, W beam, S source positions, V vocabulary. Rows of the decoder's batch are B * W.
+Legend: B sentences still searched, W hypotheses of each, S source positions, T output positions, N slots of the caches,
+K candidates, R hypotheses of all sentences that are still extended, V vocabulary.
 """
 
 import math
@@ -8,11 +9,19 @@ from bisect import insort
 from dataclasses import dataclass, field
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from transformer.model import LayerCache, Transformer, padding_mask
 from transformer.settings import SearchSettings
 from transformer.subwords import BOS, EOS, PAD
+
+# PyTorch's softmax on a CPU takes 16 numbers at a time, and what is left of a row one by one, ten times as slowly.
+LANES = 16
+BLOCK = 64  # columns
+# Scores of tokens are computed for so many hypotheses times vocabulary at once: as many as stay in a CPU's cache until
+# all is done with them, and on a GPU as many as there is room for.
+LOGITS_ON_CPU, LOGITS_ON_GPU = 2**19, 2**28
 
 
 def length_penalty(length: int, settings: SearchSettings) -> float:
@@ -79,90 +88,176 @@ def beam_search(
     """
     device = model.embedding.device
     lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
-    source_BS = torch.full((len(sources), int(lengths.max())), PAD, device=device)
+    source_BS = torch.full((len(sources), _in_lanes(int(lengths.max()))), PAD, device=device)
     for row, source in enumerate(sources):
         source_BS[row, : len(source) + 1] = torch.tensor([*source, EOS], device=device)
     mask = padding_mask(lengths, source_BS.size(1))
-    memory = model.encode(source_BS, mask)
-    rows = torch.arange(len(sources), device=device).repeat_interleave(settings.beam)
-    caches = model.start(memory)
-    for cache in caches:
-        cache.select(rows)
-        cache.select_memory(rows)
+    caches = model.start(model.encode(source_BS, mask))
     sentences = [_Sentence(len(source) + settings.extra_length, n) for source in sources]
-    _search(model, settings, sentences, caches, mask.index_select(0, rows))
+    _search(model, settings, sentences, caches, mask)
     return [sentence.finished or [sentence.unfinished] for sentence in sentences]
+
+
+def _in_lanes(length: int) -> int:
+    """The next multiple of LANES."""
+    return -(-length // LANES) * LANES
+
+
+class _Beams:
+    """The unfinished hypotheses of all sentences, best first: one of each at the start, then as many as the beam.
+
+    Args:
+        sentences: their number.
+        device: of the model.
+    """
+
+    def __init__(self, sentences: int, device: torch.device) -> None:
+        self.scores_BW = torch.zeros((sentences, 1), device=device)
+        self.ids_BWT = torch.full((sentences, 1, 1), BOS, device=device)
+        self.seen_BWN = torch.zeros((sentences, 1, 0), dtype=torch.bool, device=device)
+        self._slots = 0
+
+    def __len__(self) -> int:
+        return self.scores_BW.size(1)
+
+    @property
+    def length(self) -> int:
+        """Of each hypothesis, the begin symbol not counted."""
+        return self.ids_BWT.size(2) - 1
+
+    def step(self, model: Transformer, caches: list[LayerCache], mask: Tensor) -> Tensor:
+        """The decoder's output for the last token of each, [B, W, D]."""
+        slots = self._slots + len(self)
+        self.seen_BWN = F.pad(self.seen_BWN, (0, _in_lanes(slots) - self.seen_BWN.size(2)))
+        self.seen_BWN[:, :, self._slots : slots] = torch.eye(len(self), dtype=torch.bool, device=mask.device)
+        self._slots = slots
+        return model.step(self.ids_BWT[:, :, -1], self.length, caches, mask, self.seen_BWN)
+
+    def extend(self, scores_BW: Tensor, parents_BW: Tensor, ids_BW: Tensor) -> None:
+        """Go on with these: sums of log-probabilities, hypotheses that they extend, and by which token."""
+        index = parents_BW.unsqueeze(2)
+        ids_BWT = self.ids_BWT.gather(1, index.expand(-1, -1, self.ids_BWT.size(2)))
+        self.ids_BWT = torch.cat([ids_BWT, ids_BW.unsqueeze(2)], dim=2)
+        self.seen_BWN = self.seen_BWN.gather(1, index.expand(-1, -1, self.seen_BWN.size(2)))
+        self.scores_BW = scores_BW
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep the given sentences."""
+        self.scores_BW, self.ids_BWT = self.scores_BW[sentences], self.ids_BWT[sentences]
+        self.seen_BWN = self.seen_BWN[sentences]
 
 
 def _search(
     model: Transformer, settings: SearchSettings, sentences: list[_Sentence], caches: list[LayerCache], mask: Tensor
 ) -> None:
     """Leave in each sentence what was found."""
-    beam, device = settings.beam, mask.device
-    # All beams of a sentence begin alike: only the first may be extended at the first step.
-    scores_BW = torch.full((len(sentences), beam), -math.inf, device=device)
-    scores_BW[:, 0] = 0
-    history = torch.full((len(sentences) * beam, 1), BOS, device=device)
-    position = 0
+    beams = _Beams(len(sentences), mask.device)
     while sentences:
-        logits = model.step(history[:, -1], position, caches, mask).float()
-        logits[:, PAD] = logits[:, BOS] = -math.inf
-        position += 1
-        log_probabilities = logits.log_softmax(1).view(len(sentences), beam, -1)
-        vocabulary = log_probabilities.size(2)
-        totals = (scores_BW.unsqueeze(2) + log_probabilities).flatten(1)
-        # Twice the beam: even if each beam's best is the end symbol, a full beam of unfinished ones remains.
-        top_scores, top = totals.topk(min(2 * beam, totals.size(1)), dim=1)
-        from_beam, ids = top // vocabulary, top % vocabulary
-        ends = ids == EOS
-        _keep_finished(sentences, top_scores, from_beam, _may_end(ends, settings), history, settings)
+        y_BWD = beams.step(model, caches, mask)
+        # Twice the beam: even if each hypothesis is best ended, a full beam of unfinished ones remains.
+        totals_BK, parents_BK, ids_BK = _candidates(model, y_BWD, beams.scores_BW, 2 * settings.beam)
+        ends_BK = ids_BK == EOS
+        _keep_finished(sentences, beams, totals_BK, parents_BK, _may_end(ends_BK, settings), settings)
         # Unfinished candidates keep their order; the first `beam` of them go on.
-        scores_BW, choice = top_scores.masked_fill(ends, -math.inf).topk(beam, dim=1)
-        base = torch.arange(len(sentences), device=device).unsqueeze(1) * beam
-        parents = (base + from_beam.gather(1, choice)).flatten()
-        history = torch.cat([history.index_select(0, parents), ids.gather(1, choice).view(-1, 1)], dim=1)
-        stay = _still_open(sentences, scores_BW, history, settings)
+        width = min(settings.beam, totals_BK.size(1))
+        scores_BW, choice_BW = totals_BK.masked_fill(ends_BK, -math.inf).topk(width, dim=1)
+        beams.extend(scores_BW, parents_BK.gather(1, choice_BW), ids_BK.gather(1, choice_BW))
+        stay = _drop_hopeless(sentences, beams, settings)
         if len(stay) < len(sentences):
-            kept = torch.tensor(stay, dtype=torch.long, device=device)
-            sentences, scores_BW = [sentences[i] for i in stay], scores_BW[kept]
-            kept_rows = (kept.unsqueeze(1) * beam + torch.arange(beam, device=device)).flatten()
-            parents, history, mask = parents[kept_rows], history[kept_rows], mask[kept_rows]
+            sentences = [sentences[i] for i in stay]
+            kept = torch.tensor(stay, dtype=torch.long, device=mask.device)
+            beams.select(kept)
+            mask = mask[kept]
             for cache in caches:
-                cache.select_memory(kept_rows)
-        for cache in caches:
-            cache.select(parents)
+                cache.select(kept)
+
+
+def _candidates(model: Transformer, y_BWD: Tensor, scores_BW: Tensor, number: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The best extensions of all hypotheses of a sentence, best first.
+
+    Sums of log-probabilities, hypotheses and tokens, each [B, K]; so many, or all there are. Hypotheses with a score of
+    minus infinity are passed over.
+    """
+    open_R = scores_BW.flatten().isfinite().nonzero().squeeze(1)
+    log_probabilities_RK, ids_RK = _best_tokens(model, y_BWD.flatten(0, 1)[open_R], number)
+    shape = (scores_BW.numel(), ids_RK.size(1))
+    totals = torch.full(shape, -math.inf, device=y_BWD.device)
+    totals[open_R] = scores_BW.view(-1, 1)[open_R] + log_probabilities_RK
+    ids = torch.full(shape, PAD, device=y_BWD.device)
+    ids[open_R] = ids_RK
+    totals, ids = totals.view(len(y_BWD), -1), ids.view(len(y_BWD), -1)
+    totals_BK, places_BK = totals.topk(min(number, totals.size(1)), dim=1)
+    return totals_BK, places_BK // shape[1], ids.gather(1, places_BK)
+
+
+def _best_tokens(model: Transformer, y_RD: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """The likeliest next tokens of each row, best first: log-probabilities and ids, [R, K]; as many, or all."""
+    rows = max(1, (LOGITS_ON_GPU if y_RD.is_cuda else LOGITS_ON_CPU) // model.embedding.size(0))
+    parts = []
+    for part_RD in y_RD.split(rows):
+        logits = model.logits(part_RD)
+        logits[:, PAD] = logits[:, BOS] = -math.inf
+        parts.append(_top(logits.log_softmax(1, dtype=torch.float32), min(number, logits.size(1))))
+    values, ids = zip(*parts, strict=True)
+    return torch.cat(values), torch.cat(ids)
+
+
+def _top(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
+    """What `values.topk(number, dim=1)` gives, by way of the largest of each block of columns.
+
+    On a CPU topk first makes pairs of all values and their columns: for 10,000 columns this takes half the time.
+    """
+    blocks = values.size(1) // BLOCK
+    if blocks <= number:
+        top = values.topk(number, dim=1)
+        return top.values, top.indices
+    blocked = values[:, : blocks * BLOCK].unflatten(1, (blocks, BLOCK))
+    best = blocked.amax(2).topk(number, dim=1, sorted=False).indices.unsqueeze(2)
+    columns = (best * BLOCK + torch.arange(BLOCK, device=values.device)).flatten(1)
+    rest = torch.arange(blocks * BLOCK, values.size(1), device=values.device).expand(len(values), -1)
+    columns = torch.cat([columns, rest], dim=1)
+    top = values.gather(1, columns).topk(number, dim=1)
+    return top.values, columns.gather(1, top.indices)
 
 
 def _keep_finished(
     sentences: list[_Sentence],
-    scores: Tensor,
-    from_beam: Tensor,
-    ends: Tensor,
-    history: Tensor,
+    beams: _Beams,
+    totals_BK: Tensor,
+    parents_BK: Tensor,
+    ends_BK: Tensor,
     settings: SearchSettings,
 ) -> None:
     """Candidates that end here enter a sentence's n best outputs if their penalised score is high enough."""
-    penalty = length_penalty(history.size(1), settings)  # history begins with BOS: its size is |Y| with the end symbol
-    for row, candidate in ends.nonzero().tolist():
-        score = float(scores[row, candidate]) / penalty
-        if score > sentences[row].to_beat:
-            output = history[row * settings.beam + int(from_beam[row, candidate]), 1:].tolist()
-            sentences[row].finish(Hypothesis(output, score))
+    penalty = length_penalty(beams.length + 1, settings)
+    ends = zip(ends_BK.nonzero()[:, 0].tolist(), totals_BK[ends_BK].tolist(), parents_BK[ends_BK].tolist(), strict=True)
+    for row, total, parent in ends:
+        if total / penalty > sentences[row].to_beat:
+            sentences[row].finish(Hypothesis(beams.ids_BWT[row, parent, 1:].tolist(), total / penalty))
 
 
-def _still_open(sentences: list[_Sentence], scores_BW: Tensor, history: Tensor, settings: SearchSettings) -> list[int]:
-    """Rows of the sentences that go on."""
-    stay = []
-    length = history.size(1) - 1
-    for row, (sentence, score) in enumerate(zip(sentences, scores_BW[:, 0].tolist(), strict=True)):
-        if length > sentence.limit:  # only the end symbol could have followed the last token allowed
-            continue
-        if length == sentence.limit and not sentence.finished:
-            ids = history[row * settings.beam, 1:].tolist()
-            sentence.unfinished = Hypothesis(ids, score / length_penalty(length, settings), cut=True)
-        if score / length_penalty(sentence.limit + 1, settings) > sentence.to_beat:
-            stay.append(row)
-    return stay
+def _drop_hopeless(sentences: list[_Sentence], beams: _Beams, settings: SearchSettings) -> list[int]:
+    """Give minus infinity to hypotheses that cannot become one of the n best; return the sentences with others.
+
+    At one length those are the worst of a sentence: without them, what enters the beam instead is worse still.
+    """
+    for row, (sentence, total) in enumerate(zip(sentences, beams.scores_BW[:, 0].tolist(), strict=True)):
+        if beams.length == sentence.limit and not sentence.finished:
+            score = total / length_penalty(beams.length, settings)
+            sentence.unfinished = Hypothesis(beams.ids_BWT[row, 0, 1:].tolist(), score, cut=True)
+    to_beat = torch.tensor(
+        [
+            sentence.to_beat * length_penalty(sentence.limit + 1, settings)
+            # After the last token allowed only the end symbol could have followed.
+            if beams.length <= sentence.limit
+            else math.inf
+            for sentence in sentences
+        ],
+        device=beams.scores_BW.device,
+    )
+    hopeless_BW = beams.scores_BW <= to_beat.unsqueeze(1)
+    beams.scores_BW.masked_fill_(hopeless_BW, -math.inf)
+    return (~hopeless_BW).any(1).nonzero().squeeze(1).tolist()
 
 
 def _may_end(ends: Tensor, settings: SearchSettings) -> Tensor:

@@ -59,6 +59,14 @@ class TrainingSettings(Settings):
     learning_rate_factor: float = Field(gt=0, description="1.0 is the paper's schedule")
     beta2: float = Field(gt=0, lt=1, description="Adam's; the paper has 0.98")
     label_smoothing: float = Field(ge=0, lt=1)
+    # With a default, so that trainings from before this setting remain what they are.
+    bpe_dropout: float = Field(
+        default=0.0,
+        ge=0,
+        lt=1,
+        description="each time a pair is seen, each merge of its words is left out with this probability; batches are "
+        "planned on the lengths without it, so a device must have room for more than tokens_per_device",
+    )
     precision: Literal["fp32", "bf16"] = Field(description="of matrix products, where the hardware has it")
     compile: bool = Field(description="torch.compile the model; needs a C++ compiler on a CPU")
     snapshot_every: int = Field(

@@ -1,37 +1,42 @@
-"""The sub-word model: text to ids and back, for training and for translation alike."""
+"""The sub-word model: text to ids and back, for training and for translation alike.
+
+Byte-pair encoding or word pieces; the file `subwords.model` says which: one of word pieces is JSON, with a `kind`.
+"""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import sentencepiece
-
 from transformer import files
+from transformer.bpe import Bpe
 from transformer.errors import InputError
 from transformer.text import normalise
+from transformer.wordpieces import WordPieces
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
 
 class Subwords:
-    """A sentencepiece model with the four special ids above.
+    """A sub-word model of either kind with the four special ids above.
 
-    `size` is that of its vocabulary, `sha256` the hash of its file. InputError if the file is missing, is no
-    sentencepiece model or has other special ids.
+    `kind` is "bpe" or "wordpiece", `size` that of its vocabulary, `sha256` the hash of its file. InputError if the file
+    is missing, is no sub-word model or has other special ids.
     """
 
     def __init__(self, path: Path) -> None:
         """Load `subwords.model`."""
         if not path.is_file():
             raise InputError(f"{path}: no such file")
-        self._model = sentencepiece.SentencePieceProcessor()
+        self.path = path
+        data = path.read_bytes()
+        self.kind = "wordpiece" if data[:1] == b"{" else "bpe"
         try:
-            self._model.load_from_serialized_proto(path.read_bytes())
-        except RuntimeError:
-            raise InputError(f"{path}: damaged, or not a sentencepiece model") from None
-        ids = (self._model.pad_id(), self._model.unk_id(), self._model.bos_id(), self._model.eos_id())
-        if ids != (PAD, UNK, BOS, EOS):
+            self._model = WordPieces.read(data) if self.kind == "wordpiece" else Bpe(data)
+        except ValueError as error:
+            raise InputError(f"{path}: damaged, or not a sub-word model ({error})") from None
+        if isinstance(self._model, Bpe) and self._model.special != (PAD, UNK, BOS, EOS):
+            ids = self._model.special
             raise InputError(f"{path}: its ids of pad, unk, bos, eos are {ids}, not {(PAD, UNK, BOS, EOS)}")
-        self.size: int = self._model.get_piece_size()
+        self.size = len(self._model.pieces)
         self.sha256 = files.sha256(path)
 
     def encode(self, lines: Iterable[str]) -> list[list[int]]:
@@ -39,8 +44,7 @@ class Subwords:
 
         Where a corpus asks for more than normalising, `Preparation` has done it before.
         """
-        ids: list[list[int]] = self._model.encode([normalise(line) for line in lines])
-        return ids
+        return self._model.encode([normalise(line) for line in lines])
 
     def decode(self, sentences: Sequence[Sequence[int]]) -> list[str]:
         """The text of each list of ids; special symbols give nothing, except that an unknown one gives U+FFFD."""
@@ -48,4 +52,4 @@ class Subwords:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Each id as its vocabulary writes it: a word begins with U+2581, the end symbol is </s>."""
-        return [self._model.id_to_piece(i) for i in ids]
+        return [self._model.pieces[i] for i in ids]

@@ -1,8 +1,9 @@
 """Text on its way into the sub-word model and out of it, by the same rules in training and in translation.
 
 `normalise` is for all text: invisible characters are dropped, then letters and their marks are composed (Unicode NFC),
-then every run of white space (no-break spaces and control characters included) is one space. Nothing else changes: no
-folding of quotes, fractions or ellipses, since a model can never write a form that it was never shown.
+then every run of white space (no-break spaces and control characters included) is one space. So is U+2581, by which
+sub-words mark where a word begins: in a text it could not be told from a space. Nothing else changes: no folding of
+quotes, fractions or ellipses, since a model can never write a form that it was never shown.
 
 `Preparation` is for corpora whose settings ask for lower case or tokens: what published work on small corpora does.
 """
@@ -13,14 +14,20 @@ import unicodedata
 from transformer.settings import TextSettings
 
 # Byte-order mark, zero-width space and joiners, word joiner, soft hyphen, direction marks and isolates.
-_INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
-# C0 and C1 controls, line and paragraph separators and all that Python calls white space.
-_SPACE = re.compile("[\x00-\x20\x7f-\x9f\u2028\u2029\\s]+")
+INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
+# With this, sub-words mark where a word begins.
+WORD_START = "\u2581"
+# C0 and C1; str.split knows all other white space, line and paragraph separators included.
+_CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f{WORD_START}]")
 
 
 def normalise(line: str) -> str:
     """The line as the sub-word model sees it; empty if nothing visible is in it."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", _INVISIBLE.sub("", line))).strip(" ")
+    # Nearly every line of a corpus is printable (which a no-break space is not), and is spared the slow rules.
+    if line.isprintable() and "  " not in line and WORD_START not in line:
+        return unicodedata.normalize("NFC", line).strip(" ")
+    line = _CONTROLS.sub(" ", INVISIBLE.sub("", line))
+    return " ".join(unicodedata.normalize("NFC", line).split())
 
 
 class Preparation:

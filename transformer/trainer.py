@@ -30,6 +30,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.batches import Batch, collate, divide, in_parts, plan_epoch
+from transformer.bpe_dropout import BpeDropout
 from transformer.capacity import tokens_per_device
 from transformer.checkpoints import resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
@@ -43,7 +44,7 @@ from transformer.prefetch import ahead
 from transformer.schedule import learning_rate
 from transformer.settings import ModelSettings, TrainingSettings
 from transformer.shards import Pairs
-from transformer.subwords import EOS
+from transformer.subwords import EOS, Subwords
 
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200
@@ -86,6 +87,7 @@ class Trainer:
         folder: for checkpoints and snapshots.
         made_by: what applies the updates (commit, machine); kept in the progress, once for each change of it.
         made_from: all that the result depends on (settings, hashes of the data); kept in each checkpoint.
+        subwords: of the pairs; needed for `bpe_dropout` only.
         report: called on rank 0 with (update, metrics) at each point of the curve.
         tell: called on rank 0 every few seconds with where the training stands.
     """
@@ -100,12 +102,17 @@ class Trainer:
         folder: Path,
         made_by: dict[str, Any] | None = None,
         made_from: dict[str, Any] | None = None,
+        subwords: Subwords | None = None,
         report: Report = lambda update, metrics: None,
         tell: Tell = lambda status: None,
     ) -> None:
         self.settings, self.training, self.folder, self.report = settings, training, folder, report
         self.tell = tell
         self.made_by, self.made_from = made_by or {}, made_from or {}
+        self.bpe_dropout = None
+        if training.bpe_dropout:
+            assert subwords is not None
+            self.bpe_dropout = BpeDropout(subwords, training.bpe_dropout, training.seed)
         self.train_pairs, self.valid_pairs = train, valid
         self.train_lengths = train.source_lengths + 1, train.target_lengths + 1  # with the end symbol
         self.valid_lengths = valid.source_lengths + 1, valid.target_lengths + 1
@@ -194,18 +201,34 @@ class Trainer:
                 if update == self.training.updates:
                     return
                 update += 1
-                yield Work(update, indices, self._parts(indices), epoch, number)
+                yield Work(update, indices, self._parts(indices, epoch), epoch, number)
             epoch, done = epoch + 1, 0
 
-    def _parts(self, indices: NDArray[np.int32]) -> list[Part]:
-        """This rank's parts of the batch of all ranks."""
+    def _parts(self, indices: NDArray[np.int32], epoch: int) -> list[Part]:
+        """This rank's parts of the batch of all ranks; cut by the lengths without BPE-dropout."""
         lengths_per_update = self.training.lengths_per_update
         parts = divide(indices, *self.train_lengths, self.ranks, self.tokens_per_device, lengths_per_update)
         # Where a batch has fewer rows than there are parts, some part gets one row that counts nothing.
         return [
-            (part, collate(self.train_pairs, part if len(part) else indices[:1]).to(self.device))
+            (part, self._collate(part if len(part) else indices[:1], epoch).to(self.device))
             for part in parts[self.rank :: self.ranks]
         ]
+
+    def _collate(self, indices: NDArray[np.int32], epoch: int) -> Batch:
+        if self.bpe_dropout is None:
+            return collate(self.train_pairs, indices)
+        return collate(self.bpe_dropout(self.train_pairs, indices, epoch), np.arange(len(indices)))
+
+    def _count_tokens(self, indices: NDArray[np.int32], parts: list[Part]) -> tuple[int, int]:
+        """Source and target tokens of the batch of all ranks."""
+        if self.bpe_dropout is None:
+            source, target = (int(lengths[indices].sum()) for lengths in self.train_lengths)
+            return source, target
+        batches = [batch for part, batch in parts if len(part)]
+        mine = [sum(batch.source_tokens for batch in batches), sum(batch.target_tokens for batch in batches)]
+        # Each rank has cut its own parts only.
+        source, target = all_sum(torch.tensor(mine), self.device).tolist() if self.ranks > 1 else mine
+        return source, target
 
     def step(self, update: int, indices: NDArray[np.int32], parts: list[Part] | None = None) -> None:
         """Apply one update, counted from 1, from the pairs of these indices (the batch of all ranks).
@@ -219,8 +242,8 @@ class Trainer:
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.parallel.train()
-        source_tokens, target_tokens = (int(lengths[indices].sum()) for lengths in self.train_lengths)
-        parts = self._parts(indices) if parts is None else parts
+        parts = self._parts(indices, self.progress["epoch"]) if parts is None else parts
+        source_tokens, target_tokens = self._count_tokens(indices, parts)
         for number, (part, batch) in enumerate(parts):
             torch.manual_seed(_mix(self.training.seed, update, number * self.ranks + self.rank))
             with self._gradients_stay_here(number < len(parts) - 1):

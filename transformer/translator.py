@@ -2,13 +2,17 @@
 
 models/tiny/model.safetensors   weights, fp32
 models/tiny/config.json         shape, search settings, languages, what is done to text, hash of the sub-word model
-models/tiny/subwords.model      sentencepiece
+models/tiny/subwords.model      BPE of sentencepiece, or word pieces
 models/tiny/README.md           what it is and where it comes from
 """
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 import pydantic
 import torch
@@ -26,7 +30,10 @@ from transformer.subwords import BOS, EOS, Subwords
 from transformer.text import Preparation
 
 # Source tokens searched at once with the model's own beam; beam 4 makes four rows of each sentence.
-TOKENS_AT_ONCE = 2048
+TOKENS_AT_ONCE = 4096
+
+Precision = Literal["fp32", "bf16"]
+PRECISIONS: dict[Precision, torch.dtype] = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 class Config(Settings):
@@ -90,8 +97,12 @@ class Translator:
         self.model = model.to(pick_device()).eval()
 
     @classmethod
-    def load(cls, folder: str | Path) -> "Translator":
-        """Read a model folder; InputError names a file that is missing, damaged or of another model."""
+    def load(cls, folder: str | Path, precision: Precision = "fp32") -> "Translator":
+        """Read a model folder; InputError names a file that is missing, damaged or of another model.
+
+        `precision` is that of the weights and of what is computed with them. bf16 is faster where the hardware has it;
+        about one output in twenty is another one, no worse in the mean.
+        """
         folder = Path(folder)
         if not folder.is_dir():
             raise InputError(f"{folder}: no such model folder")
@@ -110,7 +121,7 @@ class Translator:
             model.load_state_dict(read_weights(folder / "model.safetensors"))
         except RuntimeError:
             raise InputError(f"{folder / 'model.safetensors'}: its weights do not fit config.json") from None
-        return cls(config, model, subwords)
+        return cls(config, model.to(PRECISIONS[precision]), subwords)
 
     @property
     def longest(self) -> int:
@@ -192,20 +203,46 @@ class Translator:
         found = [[Hypothesis([], 0.0)] for _ in sources]
         beam = self.config.search.beam
         settings = self.config.search.model_copy(update={"beam": max(beam, n)})
-        with bar(len(sources), "translate", "line", hidden=not show) as shown:
-            for rows in _batches(sources, TOKENS_AT_ONCE * beam // settings.beam):
-                outputs = beam_search(self.model, [sources[row] for row in rows], settings, n)
+        batches = _batches(sources, TOKENS_AT_ONCE * beam // settings.beam, self._side_by_side)
+
+        def search(rows: list[int]) -> list[list[Hypothesis]]:
+            return beam_search(self.model, [sources[row] for row in rows], settings, n)
+
+        with (
+            bar(len(sources), "translate", "line", hidden=not show) as shown,
+            _workers(min(self._side_by_side, len(batches))) as pool,
+        ):
+            for rows, outputs in zip(batches, pool.map(search, batches), strict=True):
                 for row, output in zip(rows, outputs, strict=True):
                     found[row] = output
                 shown.update(len(rows))
         return found
 
+    @property
+    def _side_by_side(self) -> int:
+        """Batches searched at once: two cores do two small products sooner than halves of one twice."""
+        return torch.get_num_threads() if self.model.embedding.device.type == "cpu" else 1
 
-def _batches(sources: list[list[int]], tokens: int) -> list[list[int]]:
+
+@contextmanager
+def _workers(number: int) -> Iterator[ThreadPoolExecutor]:
+    """So many threads that share PyTorch's among them."""
+    threads = torch.get_num_threads()
+    each = max(1, threads // max(1, number))
+    try:
+        with ThreadPoolExecutor(max(1, number), initializer=torch.set_num_threads, initargs=(each,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(threads)  # what a thread sets is also what later threads begin with
+
+
+def _batches(sources: list[list[int]], tokens: int, least: int) -> list[list[int]]:
     """Rows of like length together, longest first so that memory runs short at once or never; empty ones left out.
 
-    A batch has at most so many `tokens`, end symbols and padding counted, or one row.
+    A batch has at most so many `tokens`, end symbols and padding counted, or one row; there are `least` batches or more
+    unless there are fewer rows.
     """
+    tokens = min(tokens, -(-sum(len(source) + 1 for source in sources if source) // least))
     batches: list[list[int]] = []
     for row in sorted(range(len(sources)), key=lambda row: -len(sources[row])):
         if not sources[row]:

@@ -25,8 +25,9 @@ def load(job: Job) -> Callable[[Sentences], Sentences]:
     dictionary = Dictionary()
     for i in range(len(OUR_SPECIALS), ours.embedding.size(0)):
         dictionary.add_symbol(f"w{i}")
+    model = converted(ours, dictionary).to(device(), job.dtype)
     generator = SequenceGenerator(
-        [converted(ours, dictionary).to(device())], dictionary, beam_size=job.beam, len_penalty=job.length_penalty,
+        [model], dictionary, beam_size=job.beam, len_penalty=job.length_penalty,
         max_len_a=1, max_len_b=job.extra_length, tokens_to_suppress=(dictionary.bos_word,),
     )  # fmt: skip
     theirs = {ours: its for its, ours in enumerate(OUR_SPECIALS)}

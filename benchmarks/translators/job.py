@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from benchmarks.contenders.job import now, peak_bytes
 from transformer.settings import SearchSettings
 from transformer.translator import Translator
@@ -24,7 +26,7 @@ class Job:
 
     `model` is a model folder of ours, `sources` a JSON file of the ids of each sentence, none of them empty and without
     end symbols; `outputs` is where to write those of the translations. `batch` is in sentences, `workers` translate
-    side by side where a toolkit has that, each with so many `threads`. `precision` is fp32 or int8.
+    side by side where a toolkit has that, each with so many `threads`. `precision` is fp32, bf16 or int8.
     """
 
     model: str
@@ -51,8 +53,13 @@ class Job:
         )
 
     def translator(self) -> Translator:
-        """Our model."""
+        """Our model, in fp32."""
         return Translator.load(self.model)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of weights in PyTorch."""
+        return torch.bfloat16 if self.precision == "bf16" else torch.float32
 
 
 def batches(sources: Sentences, size: int) -> list[list[int]]:

@@ -19,7 +19,7 @@ NEVER = -1e4  # added to the scores of what no output holds
 def load(job: Job) -> Callable[[Sentences], Sentences]:
     """The function that translates."""
     torch.set_num_threads(job.threads)
-    model = converted(job.translator().model).to(device())
+    model = converted(job.translator().model).to(device(), job.dtype)
 
     def translate(sources: Sentences) -> Sentences:
         outputs: Sentences = [[] for _ in sources]

@@ -12,6 +12,7 @@ def load(job: Job) -> Callable[[Sentences], Sentences]:
     """The function that translates."""
     torch.set_num_threads(job.threads)
     translator = job.translator()
+    translator.model.to(job.dtype)
     return lambda sources: [hypothesis.ids for hypothesis in our_search(translator, sources)(job.search)]
 
 

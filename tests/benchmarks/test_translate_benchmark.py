@@ -79,7 +79,7 @@ def test_a_model_that_others_cannot_hold_is_refused_by_name(tmp_path: Path) -> N
 
 def test_every_contender_has_a_script() -> None:
     folder = Path(translate.__file__).with_name("translators")
-    assert all((folder / f"{name.removesuffix('_int8')}.py").exists() for name in translate.CONTENDERS)
+    assert all((folder / f"{translate.toolkit_and_precision(name)[0]}.py").exists() for name in translate.CONTENDERS)
 
 
 @pytest.mark.slow

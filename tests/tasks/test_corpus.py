@@ -1,5 +1,6 @@
 import gzip
 import json
+import multiprocessing
 import os
 import re
 import subprocess
@@ -18,8 +19,9 @@ PROJECT = Path(__file__).parents[2]
 GOOD = [("The door is open.", "Die Tür ist offen."), ("It is late.", "Es ist spät."), ("We sing.", "Wir singen.")]
 
 
-def corpus(folder, train=GOOD, valid=GOOD, test=GOOD, name="ours"):
+def corpus(folder, train=GOOD, valid=GOOD, test=GOOD, name="ours", processes=1, drop=(), **cleaning):
     """Write the splits as .tsv, make the corpus of them, return its folder."""
+    folder.mkdir(exist_ok=True)
     for split, pairs in {"train": train, "valid": valid, "test": test}.items():
         (folder / f"{split}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in pairs), encoding="utf-8", newline="\n")
     settings = SimpleNamespace(
@@ -28,9 +30,9 @@ def corpus(folder, train=GOOD, valid=GOOD, test=GOOD, name="ours"):
         origin=FilesOrigin(
             kind="files", folder=str(folder), train=["train.tsv"], valid=["valid.tsv"], test=["test.tsv"]
         ),
-        cleaning=Cleaning(max_characters=40),
+        cleaning=Cleaning(**{"max_characters": 40, "max_words": None, "max_ratio": None, **cleaning}, drop=list(drop)),
     )
-    write_corpus(name, settings, folder / "corpora" / name)
+    write_corpus(name, settings, folder / "corpora" / name, processes)
     return folder / "corpora" / name
 
 
@@ -108,12 +110,53 @@ def test_training_text_follows_the_rule_of_translation(tmp_path):
 def test_moses_escapes_are_undone_and_counted(tmp_path):
     made = corpus(tmp_path, train=[("It &apos;s &#91; R &amp; D &#93;", "&quot;Das&quot; &copy;"), GOOD[0]])
     assert pairs(made, "train")[0] == ("It 's [ R & D ]", '"Das" &copy;')
-    assert facts(made)["unescaped"] == {"train": 1, "valid": 0}
+    assert facts(made)["changed"] == {"train": {"escapes undone": 1}, "valid": {}}
 
 
-def test_training_sources_that_are_tested_are_counted(tmp_path):
-    made = corpus(tmp_path, train=[*GOOD, ("New.", "Neu.")], test=GOOD[:2])
-    assert facts(made)["train_sources_in_test"] == 2
+def test_training_lines_that_are_tested_are_counted_and_kept_unless_told_otherwise(tmp_path):
+    held_out = {"valid": [("Two.", "Zwei.")], "test": [*GOOD[:2], ("Old.", " Neu. ")]}
+    made = corpus(tmp_path, train=[*GOOD, ("New.", "Neu."), ("Two.", "Zwo.")], **held_out)
+    found = {"sources in test": 2, "sources in valid": 1, "targets in test": 3}
+    assert facts(made)["overlap"] == found
+    assert facts(made)["pairs"]["train"] == 5
+    made = corpus(tmp_path, train=[*GOOD, ("New.", "Neu."), ("Two.", "Zwo.")], **held_out, drop=["overlap"])
+    assert pairs(made, "train") == GOOD[2:]
+    assert facts(made)["overlap"] == found
+    assert facts(made)["dropped"]["train"] == {"also in valid or test": 4}
+
+
+def test_of_repeated_pairs_the_first_stays(tmp_path):
+    other = (GOOD[0][0], "Die Türe ist offen.")
+    made = corpus(tmp_path, train=[*GOOD, other, (" It is  late. ", GOOD[1][1]), GOOD[0]], drop=["duplicate"])
+    assert pairs(made, "train") == [*GOOD, other]
+    assert facts(made)["dropped"]["train"] == {"repeated": 2}
+    assert facts(made)["words"]["train"] == {"source": 4 + 3 + 2 + 4, "target": 4 + 3 + 2 + 4}
+
+
+def test_rules_of_training_leave_valid_whole(tmp_path):
+    valid = [("Yes.", "Yes."), ("Yes.", "Yes."), ("One two three four five.", "Eins.")]
+    drop = ["identical", "duplicate", "other script", "other language", "overlap"]
+    made = corpus(tmp_path, valid=valid, test=valid[:1], drop=drop, max_words=4, max_ratio=2.0)
+    assert pairs(made, "valid") == valid
+
+
+def test_files_are_the_same_with_any_number_of_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.corpus._CHUNK", 7)
+    numbered = [(f"Room {n % 50}\u00a0is  free.", f"Zimmer {n % 50} ist frei &amp; leer.") for n in range(99)]
+    some = [*numbered[:40], ("", "Leer."), ("Nul\x00l.", "Null."), *numbered[40:]]
+    one, two = (corpus(tmp_path, train=some, processes=count, drop=["duplicate"], name=str(count)) for count in (1, 2))
+    contents = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in (one, two)]
+    contents[1]["README.md"] = contents[1]["README.md"].replace(b"# 2: ", b"# 1: ")
+    assert contents[0] == contents[1]
+    assert facts(one)["pairs"]["train"] == 50
+
+
+def test_an_error_in_the_text_ends_the_processes_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("tasks.corpus._CHUNK", 1)
+    with pytest.raises(InputError, match=r"train\.tsv, line 10: 3 column"):
+        corpus(tmp_path, train=[*GOOD * 3, ("a", "b\tc")], processes=2)
+    assert not multiprocessing.active_children()
+    assert list((tmp_path / "corpora").iterdir()) == []
 
 
 def test_nothing_left_says_why(tmp_path):
@@ -161,7 +204,7 @@ def test_multi30k_keeps_all_its_pairs(tmp_path):
             valid=["val.en.gz", "val.de.gz"],
             test=["test_2016_flickr.en.gz", "test_2016_flickr.de.gz"],
         ),
-        cleaning=Cleaning(max_characters=1000),
+        cleaning=Cleaning(max_characters=1000, max_words=None, max_ratio=None, drop=[]),
     )
     write_corpus("multi30k", settings, tmp_path / "multi30k")
     assert facts(tmp_path / "multi30k")["pairs"] == {"train": 29000, "valid": 1014, "test": 1000}

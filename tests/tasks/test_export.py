@@ -10,7 +10,7 @@ import torch
 
 from tasks import export
 from tasks.agreement import ROUNDING, Agreement, agree
-from tests.random_model import SHAPE, VOCABULARY, random_model, write_corpus, write_folder
+from tests.random_model import SHAPE, VOCABULARY, random_model, use_word_pieces, write_corpus, write_folder
 from tests.transformer.conftest import backwards
 from transformer.errors import InputError
 from transformer.model import Transformer
@@ -109,10 +109,13 @@ def test_what_the_format_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     assert not (tmp_path / "exported").exists()
 
 
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_an_export_translates_as_its_card_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model, corpus = write_folder(tmp_path / "model"), write_corpus(tmp_path / "corpus")
+    if kind == "wordpiece":
+        use_word_pieces(model)
     export.export(model, corpus, tmp_path / "exports" / "mine")
     printed = capsys.readouterr()
     assert "exports/mine: fp32, alpha 0: " in printed.out and "% of 24 outputs are the same as ours" in printed.out
@@ -126,7 +129,7 @@ def test_an_export_translates_as_its_card_says(
     assert re.search(r"\| CTranslate2 int8 \| [\d,]+ \| \d+\.\d\d \|", card)
     monkeypatch.chdir(folder)
     code = card.partition("```python\n")[2].partition("```")[0]
-    exec(code.replace("A sentence.", "the red cat sees the dog"), {})
+    exec(code.replace("A sentence.", "the red Δ cat sees the dog"), {})
     assert capsys.readouterr().out.startswith("['")
 
 

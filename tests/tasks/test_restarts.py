@@ -200,7 +200,7 @@ def test_states_of_unknown_settings_are_all_kept(tmp_path: Path) -> None:
 
 def test_how_often_it_may_start_again_starts_no_training_anew() -> None:
     settings = read_experiment("tiny", *train.SECTIONS, path=ROOT / "params.yaml")
-    inputs = train.Inputs(None, None, 90, {}, {"shards": "a"})  # type: ignore[arg-type]
+    inputs = train.Inputs(None, None, None, {}, {"shards": "a"})  # type: ignore[arg-type]
     before = train.fingerprint(settings, inputs)
     settings.training = settings.training.model_copy(update={"max_restarts": 99})
     assert train.fingerprint(settings, inputs) == before

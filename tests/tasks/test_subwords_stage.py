@@ -1,14 +1,18 @@
+import io
 import json
 import random
 
 import pytest
+import sentencepiece
 
+from tasks import subwords as stage
 from tasks.settings import SubwordSettings
 from tasks.subwords import learn_subwords
 from transformer.errors import InputError
 from transformer.files import sha256
 from transformer.settings import TextSettings
 from transformer.subwords import UNK, Subwords
+from transformer.text import normalise
 
 PLAIN = TextSettings(lowercase=False, tokenise="none")
 SYLLABLES = ["ba", "do", "ki", "lu", "me", "no", "pa", "ri", "so", "tu"]
@@ -26,8 +30,8 @@ def write_train(folder, pairs=300, extra=()):
     return folder
 
 
-def settings(vocabulary=60, sample=10_000, seed=1):
-    return SubwordSettings(vocabulary=vocabulary, sample=sample, seed=seed)
+def settings(vocabulary=60, sample=10_000, seed=1, kind="bpe"):
+    return SubwordSettings(kind=kind, vocabulary=vocabulary, sample=sample, seed=seed)
 
 
 def test_the_vocabulary_is_shared_and_as_large_as_asked(tmp_path):
@@ -38,6 +42,46 @@ def test_the_vocabulary_is_shared_and_as_large_as_asked(tmp_path):
     assert facts["sha256"] == subwords.sha256 == sha256(tmp_path / "out" / "subwords.model")
     assert facts["ids"] == {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
     assert all(UNK not in ids for ids in subwords.encode(["bado kilu", "badö kilu"]))
+
+
+def test_counts_of_words_teach_what_the_lines_teach(tmp_path):
+    corpus = write_train(tmp_path / "corpus", extra=["a ba  ba\u00a0(bado)", "é über"])
+    learn_subwords(corpus, PLAIN, settings(), tmp_path / "out")
+    model, lines = io.BytesIO(), []
+    for code in ("en", "de"):
+        lines += map(normalise, (corpus / f"train.{code}").read_text(encoding="utf-8").split("\n"))
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines), model_writer=model, model_type="bpe", vocab_size=60, character_coverage=1.0,
+        normalization_rule_name="identity", pad_id=0, unk_id=1, bos_id=2, eos_id=3, unk_surface="\ufffd",
+        max_sentence_length=2**30, num_threads=1, minloglevel=2,
+    )  # fmt: skip
+    assert (tmp_path / "out" / "subwords.model").read_bytes() == model.getvalue()
+
+
+def test_word_pieces_are_as_many_as_asked_and_known_from_their_file(tmp_path):
+    corpus = write_train(tmp_path / "corpus")
+    for name in ("one", "again"):
+        learn_subwords(corpus, PLAIN, settings(kind="wordpiece"), tmp_path / name)
+    subwords = Subwords(tmp_path / "one" / "subwords.model")
+    facts = json.loads((tmp_path / "one" / "subwords.json").read_text(encoding="utf-8"))
+    assert facts["kind"] == subwords.kind == "wordpiece"
+    assert facts["vocabulary"] == subwords.size == 60
+    assert sha256(tmp_path / "again" / "subwords.model") == facts["sha256"]
+    lines = (corpus / "train.de").read_text(encoding="utf-8").split("\n")
+    encoded = subwords.encode(lines)
+    assert subwords.decode(encoded) == lines
+    assert all(UNK not in ids for ids in encoded)
+    assert sum(map(len, encoded)) < sum(len(line.replace(" ", "")) for line in lines) / 2
+
+
+@pytest.mark.fault("F14")
+def test_a_sample_has_so_many_lines_spread_over_all(monkeypatch):
+    monkeypatch.setattr(stage, "CHUNK", 100)
+    drawn = [list(stage._draw(1050, 300, seed)) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert [len(chunk) for chunk in drawn[0]] == [100] * 10 + [50]
+    assert sum(map(sum, drawn[0])) == 300
+    assert all(10 < sum(chunk) < 50 for chunk in drawn[0][:10])
 
 
 @pytest.mark.fault("F13")

@@ -107,7 +107,7 @@ def test_a_state_of_unknown_settings_is_not_continued(tmp_path: Path) -> None:
 
 def test_what_only_divides_the_work_does_not_start_a_training_anew() -> None:
     settings = read_experiment("tiny", *train.SECTIONS, path=ROOT / "params.yaml")
-    inputs = train.Inputs(None, None, 90, {}, {"shards": "a"})  # type: ignore[arg-type]
+    inputs = train.Inputs(None, None, None, {}, {"shards": "a"})  # type: ignore[arg-type]
     smaller = settings.training.model_copy(update={"tokens_per_device": 100})
     assert train.fingerprint(settings, inputs) == train.fingerprint(
         SimpleNamespace(model=settings.model, training=smaller), inputs

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from tests.workspace import ROOT
 from transformer import checkpoints
 from transformer.errors import InputError
-from transformer.files import read_json, whole_file, whole_folder, write_json
+from transformer.files import read_json, resumed_folder, whole_file, whole_folder, write_json
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:
@@ -45,6 +45,22 @@ def test_a_new_folder_replaces_the_old_one_and_what_a_killed_process_left(tmp_pa
     with whole_folder(path) as temporary:
         (temporary / "b.txt").write_text("new")
     assert [one.name for one in path.iterdir()] == ["b.txt"]
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_resumed_folder_has_what_was_there_when_it_failed_if_it_is_made_from_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "folder"
+    for made_from, found in ((1, []), (1, ["1"]), (2, []), (1, [])):
+        with pytest.raises(InputError), resumed_folder(path, {"a": made_from}) as temporary:
+            assert [one.name for one in temporary.glob("[0-9]")] == found
+            (temporary / str(made_from)).touch()
+            raise InputError("no")
+        assert not path.exists()
+    path.mkdir()
+    (path / "old").touch()
+    with resumed_folder(path, {"a": 1}) as temporary:
+        pass
+    assert [one.name for one in path.iterdir()] == ["1"]
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
 
 

@@ -136,9 +136,11 @@ def test_step_by_step_with_caches_gives_the_logits_of_the_whole_sequence(normali
     whole = model.logits(model(source, target, mask))
     caches = model.start(model.encode(source, mask))
     for position in range(6):
-        torch.testing.assert_close(
-            model.step(target[:, position], position, caches, mask), whole[:, position], atol=1e-5, rtol=0
-        )
+        # Two hypotheses of each sentence: the target, and one that says something else all along.
+        ids = torch.stack([target[:, position], torch.full((2,), 4)], dim=1)
+        seen = (torch.arange(12) % 2 == torch.arange(2).unsqueeze(1)) & (torch.arange(12) < 2 * position + 2)
+        y = model.step(ids, position, caches, mask, seen.expand(2, 2, 12))
+        torch.testing.assert_close(model.logits(y)[:, 0], whole[:, position], atol=1e-5, rtol=0)
 
 
 @pytest.mark.fault("F28")

@@ -122,35 +122,40 @@ class Table(Transformer):
 
     def __init__(self, table: dict[tuple[int, ...], dict[int, float]], vocabulary: int = 6) -> None:
         super().__init__(SHAPE, vocabulary)
-        self.table, self.said, self.steps = table, Said(), 0
+        self.table, self.steps = table, 0
 
     def start(self, memory_BSD: torch.Tensor) -> list:  # type: ignore[type-arg]
-        self.said = Said()
-        return [self.said]
+        return [Said(len(memory_BSD))]
 
-    def step(self, ids_B: torch.Tensor, position: int, caches: list, mask: torch.Tensor | None) -> torch.Tensor:  # type: ignore[type-arg]
+    def step(  # type: ignore[override]
+        self, ids_BW: torch.Tensor, position: int, caches: list["Said"], mask: object, seen_BWN: torch.Tensor
+    ) -> torch.Tensor:
         self.steps = position + 1
-        if position:
-            self.said.rows = [(*row, token) for row, token in zip(self.said.rows, ids_B.tolist(), strict=True)]
-        else:
-            self.said.rows = [()] * len(ids_B)
-        logits = torch.full((len(ids_B), 6), -math.inf)
-        for row, said in enumerate(self.said.rows):
-            for token, probability in self.table.get(said, {EOS: 1.0}).items():
-                logits[row, token] = math.log(probability)
-        return logits
+        caches[0].append(ids_BW)
+        logits_BWV = torch.full((*ids_BW.shape, 6), -math.inf)
+        for sentence, hypothesis in itertools.product(*map(range, ids_BW.shape)):
+            slots = seen_BWN[sentence, hypothesis].nonzero().squeeze(1).tolist()
+            _, *said = [caches[0].ids_BN[sentence][slot] for slot in slots]
+            for token, probability in self.table.get(tuple(said), {EOS: 1.0}).items():
+                logits_BWV[sentence, hypothesis, token] = math.log(probability)
+        return logits_BWV
+
+    def logits(self, y_BTD: torch.Tensor) -> torch.Tensor:
+        return y_BTD
 
 
 class Said:
-    """Stands where a cache would: follows the beams."""
+    """Stands where a cache would: what the hypotheses of each sentence said, slot for slot."""
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, ...]] = []
+    def __init__(self, sentences: int) -> None:
+        self.ids_BN: list[list[int]] = [[] for _ in range(sentences)]
 
-    def select(self, rows: torch.Tensor) -> None:
-        self.rows = [self.rows[i] for i in rows.tolist()] if self.rows else []
+    def append(self, ids_BW: torch.Tensor) -> None:
+        for said, ids in zip(self.ids_BN, ids_BW.tolist(), strict=True):
+            said += ids
 
-    def select_memory(self, rows: torch.Tensor) -> None: ...
+    def select(self, sentences: torch.Tensor) -> None:
+        self.ids_BN = [self.ids_BN[i] for i in sentences.tolist()]
 
 
 def test_the_first_finished_hypothesis_does_not_end_the_search() -> None:

@@ -2,15 +2,18 @@ import io
 
 import pytest
 import sentencepiece
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from transformer.errors import InputError
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
+from transformer.text import normalise
 
 LINES = ["the cat sits on the mat", "die Katze sitzt auf der Matte", "ten cats sit, über 10² … “so”"] * 4
 
 
 def train(path, **changes):
-    settings = {"pad_id": PAD, "unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "unk_surface": "\ufffd"} | changes
+    special = {"pad_id": PAD, "unk_id": UNK, "bos_id": BOS, "eos_id": EOS, "unk_surface": "\ufffd"} | changes
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(LINES),
@@ -20,7 +23,7 @@ def train(path, **changes):
         character_coverage=1.0,
         normalization_rule_name="identity",
         minloglevel=2,
-        **settings,
+        **special,
     )
     path.write_bytes(model.getvalue())
     return path
@@ -34,6 +37,15 @@ def subwords(tmp_path_factory):
 @pytest.mark.fault("F10")
 def test_text_survives_the_round_trip(subwords):
     assert subwords.decode(subwords.encode(LINES[:3])) == LINES[:3]
+
+
+@pytest.mark.fault("F10")
+@settings(deadline=None)
+@given(st.text(st.sampled_from([*sorted(set("".join(LINES))), "\u00a0", "\u2581", "\u00ad", "\t"])))
+def test_any_text_of_known_characters_comes_back_as_normalised(subwords, line):
+    (ids,) = subwords.encode([line])
+    assert UNK not in ids
+    assert subwords.decode([ids]) == [normalise(line)]
 
 
 def test_ids_have_no_begin_and_end_and_stay_in_the_vocabulary(subwords):

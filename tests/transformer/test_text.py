@@ -1,4 +1,6 @@
 import os
+import random
+import re
 import subprocess
 import sys
 import unicodedata
@@ -27,7 +29,7 @@ def test_invisible_characters_are_dropped(mark):
 
 
 @pytest.mark.fault("F03")
-@pytest.mark.parametrize("space", ["\x00", "\x07", "\x85", "\u2028", "\u00a0", "\t", " \u3000 "])
+@pytest.mark.parametrize("space", ["\x00", "\x07", "\x85", "\u2028", "\u00a0", "\t", " \u3000 ", "\u2581"])
 def test_controls_and_odd_spaces_become_one_space(space):
     assert normalise(f"open{space}the door{space}") == "open the door"
 
@@ -41,6 +43,30 @@ def test_forms_with_a_meaning_of_their_own_stay():
 @pytest.mark.fault("F02")
 def test_what_is_only_blank_becomes_empty():
     assert normalise(" \u00a0\t\u200b\ufeff ") == ""
+
+
+def slow_normalise(line):
+    """The rules of the module's docstring, one after the other."""
+    line = unicodedata.normalize(
+        "NFC", re.sub("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]", "", line)
+    )
+    return re.sub("[\x00-\x20\x7f-\x9f\u2028\u2029\\s]+", " ", line).strip(" ")
+
+
+def test_no_character_is_treated_otherwise_for_being_fast():
+    for code in range(sys.maxunicode + 1):
+        line = f"a{chr(code)} b"
+        assert normalise(line) == slow_normalise(line)
+
+
+def test_no_mixture_of_characters_is_treated_otherwise_for_being_fast():
+    choose = random.Random(1).choices
+    letters, marks = "aeuU\u00fc\u212b\u1100\u1161\U0001f600\ufffd", "\u0308\u0301\u0327\u0344\u200b\u00ad\ufeff"
+    odd = letters + marks + "  \t\x00\x1c\x85\x9f\u00a0\u2000\u2028"
+    for length in range(1, 12):
+        for _ in range(2000):
+            line = "".join(choose(odd, k=length))
+            assert normalise(line) == slow_normalise(line), ascii(line)
 
 
 @pytest.mark.parametrize(

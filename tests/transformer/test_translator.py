@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.random_model import use_word_pieces
 from tests.workspace import PAPER, ROOT, environment, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
 from transformer.files import read_json, write_json
 from transformer.model import Transformer
-from transformer.search import Hypothesis
+from transformer.search import Hypothesis, beam_search
 from transformer.settings import ModelSettings
 from transformer.subwords import Subwords
 from transformer.translator import Part, Translation, Translator
@@ -64,6 +66,13 @@ def test_saving_and_loading_changes_no_output(made: Path) -> None:
     assert first.translate(["the red cat"]) == second.translate(["the red cat"])
 
 
+def test_a_model_with_word_pieces_translates_too(folder: Path) -> None:
+    use_word_pieces(folder)
+    translator = Translator.load(folder)
+    assert translator.subwords.kind == "wordpiece"
+    assert "\u2581" not in translator.translate(["the red cat"])[0] != ""
+
+
 def test_a_character_never_seen_does_not_stop_it(made: Path) -> None:
     assert len(Translator.load(made).translate(["the \U0001f600 cat"])) == 1
 
@@ -73,6 +82,32 @@ def test_more_sentences_than_one_batch_takes(made: Path, monkeypatch: pytest.Mon
     whole = Translator.load(made).translate(lines)
     monkeypatch.setattr("transformer.translator.TOKENS_AT_ONCE", 30)
     assert Translator.load(made).translate(lines) == whole
+
+
+def test_batches_are_searched_side_by_side_and_share_the_threads(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.load(made)
+    lines = ["the cat", "the dog sees the cat"]
+    whole = translator.translate(lines)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    asked = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    together = threading.Barrier(2, timeout=60)
+
+    def search(*arguments: Any) -> list[list[Hypothesis]]:
+        together.wait()
+        return beam_search(*arguments)
+
+    monkeypatch.setattr("transformer.translator.beam_search", search)
+    assert translator.translate(lines) == whole
+    assert asked == [2, 2, 4]
+
+
+def test_bf16_scores_as_fp32_to_two_digits(made: Path) -> None:
+    lines = ["the cat sees a dog", "a dog", "the cat " * 300]
+    translator = Translator.load(made, "bf16")
+    assert {weights.dtype for weights in translator.model.parameters()} == {torch.bfloat16}
+    scores = [hypothesis.score for hypothesis in translator.search(lines)]
+    assert scores == pytest.approx([hypothesis.score for hypothesis in Translator.load(made).search(lines)], rel=0.05)
 
 
 @pytest.mark.parametrize(

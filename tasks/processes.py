@@ -1,0 +1,71 @@
+"""The same work on many items in several processes, with results in the order of the items."""
+
+import itertools
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+# So few items are done before other processes would have started.
+_FEW = 4
+
+_task: Callable[[Any], Any]
+
+
+def usable_processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
+    """Yield task(item) for each item, in order, with few items in memory at once.
+
+    `task` is pickled once for each process, so it may hold tables that all items need. With one process, or for a few
+    items, the work is done here.
+    """
+    items = iter(items)
+    first = list(itertools.islice(items, _FEW))
+    if processes == 1 or len(first) < _FEW:
+        yield from map(task, itertools.chain(first, items))
+        return
+    waiting: deque[Future[Result]] = deque()
+    # A forked child could hang on a lock that a thread of this process held.
+    start = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, start, _begin, (task,)) as pool:
+        try:
+            for item in itertools.chain(first, items):
+                waiting.append(pool.submit(_run, item))
+                if len(waiting) > 2 * processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:  # Ctrl-C too: the pool would wait until all that was submitted is done
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def _begin(task: Callable[[Any], Any]) -> None:
+    global _task
+    _task = task
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent too, which then ends this process
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed tells its workers nothing: they would wait for items for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _run(item: Any) -> Any:
+    return _task(item)
