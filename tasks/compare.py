@@ -37,6 +37,8 @@ def main() -> None:
     parser.add_argument("experiment", help="a key of `experiments` in params.yaml")
     parser.add_argument("baseline", help="the one that it is compared with")
     names = parser.parse_args()
+    if names.experiment == names.baseline:
+        raise InputError(f"{names.experiment}: compared with itself; name another experiment as the baseline")
     corpora = [CORPORA / read_experiment(name, "corpus").corpus for name in (names.experiment, names.baseline)]
     folders = [OUTPUTS / name for name in (names.experiment, names.baseline)]
     found = compare(corpora, folders)
@@ -59,7 +61,7 @@ def compare(corpora: list[Path], folders: list[Path]) -> dict[str, Any]:
         folders: with the outputs of both.
 
     Raises:
-        InputError: they were not tested on the same sentences.
+        InputError: they were not tested on the same sentences, or one has no outputs.
     """
     training = read_json(folders[0] / "translation.json")["training"]
     target = training["languages"]["target"]

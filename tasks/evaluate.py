@@ -4,13 +4,15 @@
 
 in:   a model folder, trained here or fetched; two files of one sentence a line (plain or .gz), line for line
 out:  the scores of stage `score`, printed with their signatures; no file is written
+
+What each score is stands in tasks/metrics.py. As in stage `translate` no line is split, however long it is.
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from tasks.metrics import all_scores
+from tasks.metrics import all_scores, check_not_tokenised
 from tasks.parallel_files import read_pairs
 from transformer.errors import InputError, run_main
 from transformer.translator import Translator
@@ -35,13 +37,15 @@ def main() -> None:
 def evaluate(model: Path, source: Path, reference: Path) -> dict[str, Any]:
     """What `tasks.metrics.all_scores` says of the model's translation of `source`.
 
-    InputError for a folder or a file that cannot be read, and for files of different length.
+    InputError for a folder or a file that cannot be read, for files of different length, and for a reference that looks
+    tokenised.
     """
     for path in (source, reference):
-        if not path.is_file():
-            raise InputError(f"{path}: no such file")
-    translator = Translator.load(model)
+        if path.is_dir() or not path.exists():
+            raise InputError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     sources, references = zip(*read_pairs([source, reference]), strict=True)
+    check_not_tokenised(str(reference), list(references))  # before minutes of search
+    translator = Translator.load(model)
     prepared = translator.decode(translator.search(list(sources), show=True))
     config = translator.config
     tokens = prepared if config.text.tokenise != "none" else None

@@ -2,11 +2,11 @@
 
 python -m tasks.export tiny        (needs `make install-export`)
 
-models/E/  data/corpora/C/test.SOURCE
+models/E/  data/corpora/C/test.*
   -> exports/E/ctranslate2/       weights in fp32
      exports/E/ctranslate2-int8/  matrices in 8 bits: a quarter of the size
      exports/E/subwords.model     as in the model
-     exports/E/README.md          how to use them, how many outputs are the same as ours, the speed of each
+     exports/E/README.md          how to use them, speed and BLEU of each, how many outputs are the same as ours
 
 Compared are sub-words of up to 1,000 sentences of the test split. CTranslate2 divides scores by |Y| ** alpha and knows
 no other penalty; so ours does here, and lets an output end where that library would (`ends_within_beam`).
@@ -19,9 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import sacrebleu
+
 from tasks.agreement import agree
 from tasks.export_card import ALPHA, BATCH, card
 from tasks.lines import read_lines
+from tasks.metrics import check_counts
 from tasks.paths import CORPORA, EXPORTS, MODELS
 from tasks.settings import key_argument, read_experiment
 from transformer.errors import InputError, run_main
@@ -32,6 +35,7 @@ from transformer.translator import Translator
 
 FORMS = {"ctranslate2": "float32", "ctranslate2-int8": "int8"}  # folder: how matrices are kept
 SENTENCES = 1000
+OURS, OURS_LIKE_THEIRS = "`python -m transformer`", "the same with the penalty of CTranslate2"
 ENOUGH = 0.99  # of the outputs in fp32 are the same, or something is wrong
 # At alpha 0 both searches end when nothing better can come. Otherwise CTranslate2's ends sooner, unless it is patient.
 PATIENCE = 4.0
@@ -55,7 +59,7 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
     translator = Translator.load(model)
     ctranslate2_model.check_settings(translator.config.model)
     pieces = translator.subwords.pieces(range(translator.subwords.size))
-    sources = read_sources(corpus, translator)
+    sources, references = read_sources(corpus, translator), read_references(corpus, translator)
     with whole_folder(folder) as temporary:
         shutil.copyfile(model / "subwords.model", temporary / "subwords.model")
         for name, quantization in FORMS.items():
@@ -70,6 +74,7 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
             return lambda settings: searcher.search(sources, settings)
 
         found = compare(our_search(translator, sources), theirs, translator.config.search)
+        found["bleu"] = {name: bleu(translator, outputs, references) for name, outputs in found.pop("outputs").items()}
         text = card(folder.name, translator.config, translator.subwords.kind, found)
         (temporary / "README.md").write_text(text, encoding="utf-8")
     tell(folder, found)
@@ -86,6 +91,23 @@ def read_sources(corpus: Path, translator: Translator) -> list[list[int]]:
     return sources
 
 
+def read_references(corpus: Path, translator: Translator) -> list[str]:
+    """The translations of what `read_sources` returns."""
+    config = translator.config
+    sources, references = (
+        read_lines(corpus / f"test.{language}")[:SENTENCES]
+        for language in (config.source_language, config.target_language)
+    )
+    check_counts(sources=sources, references=references)
+    return [line for line, ids in zip(references, translator.encode(sources), strict=True) if ids]
+
+
+def bleu(translator: Translator, outputs: list[Hypothesis], references: list[str]) -> float:
+    """By sacreBLEU on plain text, without case if the model writes none."""
+    metric = sacrebleu.BLEU(lowercase=translator.config.text.lowercase)
+    return float(metric.corpus_score(translator.restore(translator.decode(outputs)), [references]).score)
+
+
 def our_search(translator: Translator, sources: list[list[int]]) -> Search:
     """Our search of these sources, by whatever settings."""
 
@@ -98,19 +120,30 @@ def our_search(translator: Translator, sources: list[list[int]]) -> Search:
 
 
 def compare(ours: Search, theirs: Callable[[str, float], Search], settings: SearchSettings) -> dict[str, Any]:
-    """Agreements by their name in the card, and sentences per second of each search at alpha 0.6."""
+    """Agreements by their name in the card; sentences per second and outputs of each search.
+
+    The first search is ours as the model's own `settings` have it. The others are at alpha 0.6 with the penalty that
+    CTranslate2 has, and are those which the agreements speak of.
+    """
     like = settings.model_copy(update={"penalty": "length", "ends_within_beam": True})
     plain, normal = (like.model_copy(update={"length_penalty": alpha}) for alpha in (0.0, ALPHA))
-    ours_plain, _ = timed(ours, plain)
-    ours_normal, speed = timed(ours, normal)
-    speeds = {"ours": speed}
-    agreements = {"fp32, alpha 0": agree(ours_plain, theirs("ctranslate2", 1.0)(plain))}
-    patient = theirs("ctranslate2", PATIENCE)(normal)
-    agreements[f"fp32, alpha {ALPHA}, patience {PATIENCE:g}"] = agree(ours_normal, patient)
-    for name, short in (("ctranslate2", "fp32"), ("ctranslate2-int8", "int8")):
-        outputs, speeds[f"CTranslate2 {short}"] = timed(theirs(name, 1.0), normal)
-        agreements[f"{short}, alpha {ALPHA}"] = agree(ours_normal, outputs)
-    return {"agreements": agreements, "speeds": speeds}
+    searches = {
+        OURS: (ours, settings),
+        OURS_LIKE_THEIRS: (ours, normal),
+        "CTranslate2 fp32": (theirs("ctranslate2", 1.0), normal),
+        "CTranslate2 int8": (theirs("ctranslate2-int8", 1.0), normal),
+    }
+    measured = {name: timed(*search) for name, search in searches.items()}
+    outputs = {name: found for name, (found, _) in measured.items()}
+    reference = outputs[OURS_LIKE_THEIRS]
+    agreements = {
+        "fp32, alpha 0": agree(ours(plain), theirs("ctranslate2", 1.0)(plain)),
+        f"fp32, alpha {ALPHA}, patience {PATIENCE:g}": agree(reference, theirs("ctranslate2", PATIENCE)(normal)),
+        f"fp32, alpha {ALPHA}": agree(reference, outputs["CTranslate2 fp32"]),
+        f"int8, alpha {ALPHA}": agree(reference, outputs["CTranslate2 int8"]),
+    }
+    speeds = {name: speed for name, (_, speed) in measured.items()}
+    return {"agreements": agreements, "speeds": speeds, "outputs": outputs}
 
 
 def timed(search: Search, settings: SearchSettings) -> tuple[list[Hypothesis], float]:
@@ -125,7 +158,7 @@ def tell(folder: Path, found: dict[str, Any]) -> None:
     for name, agreement in found["agreements"].items():
         print(f"{folder}: {name}: {agreement.share:.1%} of {agreement.sentences} outputs are the same as ours")
     for name, speed in found["speeds"].items():
-        print(f"{folder}: {name}: {speed:,.0f} sentences/s")
+        print(f"{folder}: {name}: {speed:,.0f} sentences/s, BLEU {found['bleu'][name]:.2f}")
     if min(agreement.share for agreement in list(found["agreements"].values())[:2]) < ENOUGH:
         print(f"{folder}: warning: fewer than {ENOUGH:.0%} are the same in fp32; see its README.md", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""The README.md of an export: how to use it, how fast it is, how many of its outputs are the same as ours."""
+"""The README.md of an export: how to use it, how fast and good it is, how many of its outputs are the same as ours."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def card(name: str, config: Config, kind: str, found: dict[str, Any]) -> str:
     if kind == "wordpiece":
         needs, code, text = "", WORD_PIECES, WORD_PIECES_TEXT
     machine, beam = describe(devices=1), config.search.beam
-    speeds = [[search, f"{speed:,.0f}"] for search, speed in found["speeds"].items()]
+    speeds = [[search, f"{speed:,.0f}", f"{found['bleu'][search]:.2f}"] for search, speed in found["speeds"].items()]
     agreements = [
         [
             search,
@@ -72,14 +72,17 @@ print({text})
 ```
 
 {text_rule(config)}
-`inter_threads` batches are translated side by side.
+`inter_threads` batches are translated side by side. Give it sentences: {longest(config)}no line is
+split here as `python -m transformer` does, and unless told otherwise CTranslate2 leaves out what a source has beyond
+1,024 sub-words (`max_input_length`) and ends an output at 256 (`max_decoding_length`).
 
-## Speed
+## Speed and BLEU
 
-{sentences:,} sentences of the test split, beam {beam}, alpha {ALPHA}, from sub-words to sub-words, one run each;
-{machine["device"]}, torch {machine["torch"]}.
+{sentences:,} sentences of the test split, beam {beam}, from sub-words to sub-words, one run each, with the search
+settings of the model for the first row and alpha {ALPHA} for the others; {machine["device"]}, torch {machine["torch"]}.
+BLEU is sacreBLEU's on plain text{", case ignored" if config.text.lowercase else ""}.
 
-{table(["", "sentences/s"], speeds)}
+{table(["", "sentences/s", "BLEU"], speeds)}
 
 ## The same outputs as ours
 
@@ -92,10 +95,17 @@ largest difference between two scores of one output.
 {table(["", "same", "ties", "ours better", "CTranslate2 better", "score difference"], agreements)}
 
 CTranslate2 does not have the penalty of the paper, ((5 + |Y|) / 6) ^ alpha: with its own, some outputs are not those
-of `python -m transformer`.
+of `python -m transformer`, whatever the search; what that is worth, the column BLEU above shows.
 
 From commit {short_commit(commit())}.
 """
+
+
+def longest(config: Config) -> str:
+    """What is known of the sources in training, as the beginning of a clause."""
+    if config.longest_source is None:
+        return ""
+    return f"the longest source in training had {config.longest_source} sub-words, "
 
 
 def text_rule(config: Config) -> str:

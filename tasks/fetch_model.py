@@ -7,7 +7,7 @@ in:   an archive as `python -m tasks.release` writes it: an address, or a file
 out:  models/NAME/    as stage average@NAME would write it; NAME is that of the folder in the archive
 
 HASH is that in tiny.tar.gz.sha256; take it from someone you trust, since it is what the archive is checked by. Then
-`python -m transformer models/NAME` translates, and `python -m tasks.evaluate models/NAME` scores.
+`python -m transformer models/NAME` translates, and `python -m tasks.evaluate models/NAME SOURCE REFERENCE` scores.
 """
 
 import argparse

@@ -3,11 +3,18 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from transformer.errors import InputError
+
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a file, without their ends."""
-    with path.open(encoding="utf-8", newline="\n") as file:
-        return [line.removesuffix("\n") for line in file]
+    """The lines of a file, without their ends; InputError if it is missing or not UTF-8."""
+    try:
+        with path.open(encoding="utf-8", newline="\n") as file:
+            return [line.removesuffix("\n") for line in file]
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; run the stage that writes it") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8; run the stage that writes it again") from None
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -78,18 +78,23 @@ def check_counts(**sides: list[str]) -> None:
 
 
 def check_plain(name: str, lines: list[str]) -> None:
-    """InputError if text that should be plain looks tokenised; a warning if it holds escapes of HTML.
+    """InputError if text that should be plain looks tokenised; a warning if it holds escapes of HTML."""
+    check_not_tokenised(name, lines)
+    if count := sum(map(bool, map(ESCAPED.search, lines))):
+        print(f"warning: {name}: {count:,} of {len(lines):,} lines hold escapes such as &quot;", file=sys.stderr)
 
-    Scores of tokenised text by a metric that cuts tokens itself differ by points from those of the same text as
-    people write it.
+
+def check_not_tokenised(name: str, lines: list[str]) -> None:
+    """InputError if text that should be plain looks tokenised.
+
+    Scores of such text by a metric that cuts tokens itself differ by points from those of the same text as people
+    write it.
     """
     if (count := sum(map(bool, map(TOKENISED.search, lines)))) > LOOKS_TOKENISED * len(lines) and count > 1:
         raise InputError(
             f"{name}: {count:,} of {len(lines):,} lines look tokenised (a space before a comma or full stop); give "
             "plain text, as people write it"
         )
-    if count := sum(map(bool, map(ESCAPED.search, lines))):
-        print(f"warning: {name}: {count:,} of {len(lines):,} lines hold escapes such as &quot;", file=sys.stderr)
 
 
 def _sacrebleu(metric: Any, hypotheses: list[str], references: list[str]) -> Score:

@@ -63,6 +63,6 @@ def use_word_pieces(folder: Path) -> None:
 def write_corpus(folder: Path) -> Path:
     """A test split with an empty line."""
     folder.mkdir()
-    lines = [source for source, _ in sentences(12, seed=3)]
-    (folder / "test.en").write_text("\n".join([*lines, "", *lines]) + "\n")
+    for language, lines in zip(("en", "xx"), zip(*sentences(12, seed=3), strict=True), strict=True):
+        (folder / f"test.{language}").write_text("\n".join([*lines, "", *lines]) + "\n")
     return folder

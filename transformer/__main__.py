@@ -13,14 +13,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer.alignment_page import alignment_page, picture
 from transformer.errors import InputError, run_main
 from transformer.progress import bar
 from transformer.stream import lines_as_they_come
-from transformer.translator import PRECISIONS, Translation, Translator
+
+if TYPE_CHECKING:
+    from transformer.translator import Translation, Translator
 
 LINES_AT_ONCE = 1000
+LONGEST_LIST = 1000
 
 EPILOG = """\
 examples:
@@ -38,15 +42,23 @@ output, one translation a line, tab separated:
 line counts input lines from 1. score is the sum of the natural logarithms of the token probabilities divided by the
 length penalty that config.json of the model names, and where a line was split, the sum of the scores of its parts.
 
-A note on standard error names each line that was split, and each whose translation ends at the length limit.
-exit codes: 0; 2 if something given is wrong, with one line that says what, after all lines before it.
+A note on standard error names each line that was split, each whose translation ends at the length limit, and each for
+which the model finds it best to write nothing.
+exit codes: 0; 2 if something given is wrong, with one line that says what, after all lines before it; 1 if nobody reads
+the output any more; 130 after Ctrl-C.
 """
 
 
 def main() -> None:
     """Read, translate and write what is there, until the end of standard input."""
     arguments = _arguments()
+    if not (sys.stdin and sys.stdout):
+        raise InputError("standard input or output is closed; give it a file")
+    from transformer.translator import Translator  # here, as PyTorch takes a second, which --help need not wait
+
     translator = Translator.load(arguments.model, arguments.precision)
+    if sys.stdin.isatty():
+        print("type a line and press Enter for its translation; Ctrl-D ends", file=sys.stderr, flush=True)
     number = 1
     with ExitStack() as stack:
         page = stack.enter_context(alignment_page(arguments.attention)) if arguments.attention else None
@@ -74,14 +86,17 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("model", help="a model folder, such as models/tiny")
     parser.add_argument(
-        "--nbest", type=_positive, metavar="N", help="the N best of each line, best first, by a beam of at least N"
+        "--nbest",
+        type=_length_of_list,
+        metavar="N",
+        help=f"the N best of each line, best first, by a beam of at least N (up to {LONGEST_LIST})",
     )
     parser.add_argument("--scores", action="store_true", help="with the score of each")
     parser.add_argument(
         "--attention", type=Path, metavar="OUT.html", help="write a page that shows where the model looked"
     )
     parser.add_argument(
-        "--precision", choices=list(PRECISIONS), default="fp32",
+        "--precision", choices=["fp32", "bf16"], default="fp32",
         help="what it computes in: bf16 is faster on a processor or GPU that has it, with other words in one line of "
         "twenty (fp32 if not given)",
     )  # fmt: skip
@@ -93,14 +108,14 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1")
+def _length_of_list(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= LONGEST_LIST:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {LONGEST_LIST}")
     return int(text)
 
 
 def _readable(
-    raw: list[bytes], first: int, translator: Translator, refuse: bool
+    raw: list[bytes], first: int, translator: "Translator", refuse: bool
 ) -> tuple[list[str], InputError | None]:
     """The lines as text up to the first that is wrong, and what is wrong with it."""
     lines: list[str] = []
@@ -108,7 +123,7 @@ def _readable(
         try:
             text = line.decode()
         except UnicodeDecodeError:
-            return lines, InputError(f"standard input, line {number}: not UTF-8")
+            return lines, InputError(f"standard input, line {number}: not UTF-8; convert it, say with iconv")
         if refuse and (length := len(translator.encode([text])[0])) > translator.longest:
             most = f"{length} sub-words, and this model takes {translator.longest}"
             return lines, InputError(f"standard input, line {number}: {most}; shorten it, or use --long split")
@@ -116,21 +131,22 @@ def _readable(
     return lines, None
 
 
-def _rows(number: int, translations: list[Translation], arguments: argparse.Namespace) -> Iterator[bytes]:
+def _rows(number: int, translations: "list[Translation]", arguments: argparse.Namespace) -> Iterator[bytes]:
     for translation in translations:
         columns = [str(number)] if arguments.nbest else []
         columns += [f"{translation.score:.4f}"] if arguments.scores else []
         yield "\t".join([*columns, translation.text]).encode() + b"\n"
 
 
-def _note(number: int, translation: Translation) -> None:
+def _note(number: int, translation: "Translation") -> None:
     notes = [f"too long for this model, translated in {len(translation.parts)} parts"] * (len(translation.parts) > 1)
     notes += ["the translation ends at the length limit"] * translation.cut
+    notes += ["the translation is empty"] * (not translation.text and any(part.source for part in translation.parts))
     for note in notes:
         print(f"line {number}: {note}", file=sys.stderr, flush=True)
 
 
-def _pictures(number: int, translation: Translation, translator: Translator) -> Iterator[str]:
+def _pictures(number: int, translation: "Translation", translator: "Translator") -> Iterator[str]:
     for place, part in enumerate(translation.parts, start=1):
         of = f", part {place} of {len(translation.parts)}" if len(translation.parts) > 1 else ""
         if part.source:

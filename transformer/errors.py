@@ -22,15 +22,26 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def run_main(main: Callable[[], None]) -> None:
     """Run a command's `main`; end with one line on stderr and exit code 2 where the user can help.
 
-    A full disk counts as such: what was being written is beside its place and never half in it. Anything else is a
-    defect: its traceback, one line that names it for whoever reads the last lines of a log, and exit code 1.
+    A full disk counts as such: what was being written is beside its place and never half in it. Ctrl-C ends a command
+    without a word (a shell counts that as 130), and so does a reader that leaves, as `head` does, with exit code 1.
+    Anything else is a defect: its traceback, one line that names it for whoever reads the last lines of a log, and
+    exit code 1.
     """
     try:
-        main()
+        try:
+            main()
+        finally:
+            if sys.stdout:  # None where it is closed
+                sys.stdout.flush()  # here, since what Python itself cannot write at its end makes noise
     except InputError as error:
         sys.exit(_complain(str(error)))
     except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except KeyboardInterrupt:
+        # Python ends by the signal itself if nothing catches this, and so a shell's loop around the command ends too.
+        sys.excepthook = lambda *_: None
+        raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             sys.exit(_complain(f"no disk space left to write {error.filename or 'a file'}: free some and start again"))

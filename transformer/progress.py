@@ -25,13 +25,16 @@ class _Lines:
 
 
 def bar(total: int | None, what: str, unit: str, done: int = 0, hidden: bool = False) -> Any:
-    """A tqdm bar on stderr that counts `unit`s up to `total`, starting at `done`."""
+    """A tqdm bar on stderr that counts `unit`s up to `total`, starting at `done`; `total` is None if nobody knows."""
+    scale = total is None or total >= 1000  # 1.29k/2.40k, but 3/8
     common: dict[str, Any] = {
-        "total": total, "desc": what, "unit": unit, "initial": done, "unit_scale": True, "disable": hidden
+        "total": total, "desc": what, "unit": unit, "initial": done, "unit_scale": scale, "disable": hidden
     }  # fmt: skip
     if sys.stderr.isatty():
         return tqdm(**common, dynamic_ncols=True)
     layout = "{desc}: {n_fmt}/{total_fmt} {unit} {rate_fmt}, {elapsed} gone, {remaining} left{postfix}"
+    if total is None:
+        layout = "{desc}: {n_fmt} {unit} {rate_fmt}, {elapsed} gone{postfix}"
     return tqdm(**common, file=_Lines(sys.stderr), mininterval=10, maxinterval=10, bar_format=layout)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks import compare as command
 from tasks.compare import compare
 from tasks.lines import write_lines
 from transformer.errors import InputError
@@ -48,3 +49,13 @@ def test_other_references_and_missing_lines_are_refused(tmp_path: Path) -> None:
     short = folders(tmp_path, "short", REFERENCES[1:])
     with pytest.raises(InputError, match="16 references, 16 outputs, 15 baseline"):
         compare([one[0], short[0]], [one[1], short[1]])
+    (other[0] / "test.xx").unlink()
+    with pytest.raises(InputError, match=r"corpus-other/test\.xx: no such file"):
+        compare([one[0], other[0]], [one[1], other[1]])
+
+
+def test_an_experiment_is_not_compared_with_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is better, and the reports would print that beside it."""
+    monkeypatch.setattr("sys.argv", ["compare", "tiny", "tiny"])
+    with pytest.raises(InputError, match="tiny: compared with itself"):
+        command.main()

@@ -1,5 +1,6 @@
 """Models in the format of CTranslate2: what that library finds with them, and what cannot be exported."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -124,11 +125,24 @@ def test_an_export_translates_as_its_card_says(
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("model.bin")}
     assert names == {"ctranslate2/model.bin", "ctranslate2-int8/model.bin"}
     card = (folder / "README.md").read_text()
-    assert "| fp32, alpha 0 | " in card and "| CTranslate2 int8 | " in card and "24 sentences of the test split" in card
+    assert "| fp32, alpha 0 | " in card and "24 sentences of the test split" in card
+    assert re.search(r"\| CTranslate2 int8 \| [\d,]+ \| \d+\.\d\d \|", card)
     monkeypatch.chdir(folder)
     code = card.partition("```python\n")[2].partition("```")[0]
     exec(code.replace("A sentence.", "the red Δ cat sees the dog"), {})
     assert capsys.readouterr().out.startswith("['")
+
+
+def test_bleu_of_an_export_is_of_the_lines_that_have_text(tmp_path: Path) -> None:
+    translator, corpus = Translator.load(write_folder(tmp_path / "model")), write_corpus(tmp_path / "corpus")
+    references = export.read_references(corpus, translator)
+    assert len(references) == len(export.read_sources(corpus, translator)) == 24 and "" not in references
+    written = [Hypothesis(ids, 0.0) for ids in translator.subwords.encode(references)]
+    assert export.bleu(translator, written, references) == pytest.approx(100)
+    assert export.bleu(translator, written[::-1], references) < 50
+    (corpus / "test.xx").write_text("da gato\n")
+    with pytest.raises(InputError, match="25 sources, 1 references"):
+        export.read_references(corpus, translator)
 
 
 def test_what_is_missing_is_named_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

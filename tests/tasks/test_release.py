@@ -216,3 +216,20 @@ def test_files_of_different_length_are_not_scored(made: Path, tmp_path: Path) ->
         evaluate(made / "models/e", tmp_path / "source", tmp_path / "reference")
     with pytest.raises(InputError, match="none: no such file"):
         evaluate(made / "models/e", tmp_path / "none", tmp_path / "reference")
+    with pytest.raises(InputError, match="models: is a folder"):
+        evaluate(made / "models/e", made / "models", tmp_path / "reference")
+
+
+def test_a_reference_that_looks_tokenised_is_named_before_the_search(made: Path, tmp_path: Path) -> None:
+    write_lines(tmp_path / "source", ["the cat", "the dog"])
+    write_lines(tmp_path / "reference", ["da gato .", "da cano ."])
+    with pytest.raises(InputError, match=r"reference: 2 of 2 lines look tokenised"):
+        evaluate(made / "models/none", tmp_path / "source", tmp_path / "reference")
+
+
+def test_a_source_may_come_through_a_pipe(made: Path, tmp_path: Path) -> None:
+    """As `<(zcat source.gz)` in a shell."""
+    write_lines(tmp_path / "reference", ["da gato"])
+    os.mkfifo(tmp_path / "source")
+    threading.Thread(target=write_lines, args=[tmp_path / "source", ["the cat"]]).start()
+    assert evaluate(made / "models/e", tmp_path / "source", tmp_path / "reference")["sentences"] == 1

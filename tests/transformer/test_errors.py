@@ -1,7 +1,13 @@
 """How a command ends: what the user can put right in one line, a defect in a traceback and a line that names it."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
+from tests.workspace import ROOT, environment
 from transformer.errors import InputError, run_main
 
 
@@ -26,3 +32,28 @@ def test_a_defect_is_named_in_the_last_line_with_its_rank(
         run_main(lambda: fail(ValueError("broken\nand more of it")))
     assert caught.value.code == f"error: {line}"  # which Python prints, and ends with 1
     assert "and more of it" in capsys.readouterr().err  # in the traceback
+
+
+def start(main: str) -> subprocess.Popen[bytes]:
+    """A command with this `main`, whose standard output is as Python makes it where nothing is set: with a buffer."""
+    code = f"import time; from transformer.errors import run_main; run_main(lambda: {main})"
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env={**environment(), "PYTHONUNBUFFERED": ""},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+def test_ctrl_c_ends_a_command_by_the_signal_and_without_a_word() -> None:
+    process = start("(print('begun', flush=True), time.sleep(60))")
+    assert process.stdout and process.stdout.readline() == b"begun\n"
+    os.kill(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=60) == (b"", b"")
+    assert process.returncode == -signal.SIGINT
+
+
+def test_a_reader_that_leaves_before_what_is_in_the_buffer_makes_no_noise() -> None:
+    process = start("(time.sleep(0.2), print('nobody reads this'))")
+    assert process.stdout and process.stderr
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 1

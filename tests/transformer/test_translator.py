@@ -21,7 +21,7 @@ from transformer.model import Transformer
 from transformer.search import Hypothesis, beam_search
 from transformer.settings import ModelSettings
 from transformer.subwords import Subwords
-from transformer.translator import Translator
+from transformer.translator import Part, Translation, Translator
 
 SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
 
@@ -266,6 +266,20 @@ def test_outputs_at_the_length_limit_are_named(translate: Command) -> None:
         assert (note in translate.errors) == translation.cut
 
 
+def test_an_empty_translation_of_something_is_named(translate: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = Translation("", [Part([5], Hypothesis([], -1.0))])
+    monkeypatch.setattr(Translator, "nbest", lambda self, lines, n: [[nothing], [Translation("", [])]])
+    assert translate(b"the cat\n\n") == ["", ""]
+    assert re.findall(r"line \d+: .*", translate.errors) == ["line 1: the translation is empty"]
+
+
+def test_a_closed_standard_input_is_one_line(translate: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["transformer", str(translate.model)])
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="closed"):
+        command.main()
+
+
 def test_a_line_that_is_not_utf8_is_named_after_all_before_it(translate: Command) -> None:
     with pytest.raises(InputError, match="line 3: not UTF-8"):
         translate(b"the cat\n\nthe d\xf6g\nthe fish\n")
@@ -281,7 +295,7 @@ def test_the_page_of_alignments_has_a_picture_of_each_part(translate: Command, t
     assert "<b>" not in page
 
 
-@pytest.mark.parametrize("options", [["--nbest", "0"], ["--nbest", "two"], ["--long", "cut"]])
+@pytest.mark.parametrize("options", [["--nbest", "0"], ["--nbest", "1001"], ["--nbest", "two"], ["--long", "cut"]])
 def test_a_wrong_option_ends_with_2(translate: Command, options: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         translate(b"", *options)
@@ -291,7 +305,7 @@ def test_a_wrong_option_ends_with_2(translate: Command, options: list[str]) -> N
 def test_answers_come_while_the_rest_is_still_to_be_read(made: Path) -> None:
     """As a pipe that is fed slowly; and a reader who leaves, as `head` does, is no reason for a traceback."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "transformer", str(made)], cwd=ROOT, env=environment(),
+        [sys.executable, "-m", "transformer", str(made)], cwd=ROOT, env={**environment(), "PYTHONUNBUFFERED": ""},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert process.stdin and process.stdout and process.stderr

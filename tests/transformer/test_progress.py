@@ -1,0 +1,24 @@
+"""What a log shows of work that takes a while."""
+
+import pytest
+
+from transformer.progress import bar
+
+
+@pytest.mark.parametrize(
+    ("total", "done", "begins", "left"),
+    [
+        (8, 8, "compare: 8/8 line ", True),
+        (2000, 2000, "compare: 2.00k/2.00k line ", True),
+        (None, 3, "compare: 3.00 line ", False),
+    ],
+)
+def test_a_line_of_a_log(
+    total: int | None, done: int, begins: str, left: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is said of a total or of the time left where nobody knows them."""
+    with bar(total, "compare", "line") as shown:
+        shown.update(done)
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(begins)
+    assert (last.endswith(" left"), "?" in last) == (left, False)
