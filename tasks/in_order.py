@@ -24,8 +24,8 @@ def usable_processors() -> int:
 def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: int, few: int) -> Iterator[Result]:
     """Yield task(item) for each item, in order, with few items in memory at once.
 
-    `task` is pickled once for each process, so it may hold tables that all items need. With one process, or for so `few`
-    items, the work is done here: other processes take a second to start.
+    `task` is pickled once for each process, so it may hold tables that all items need. With one process, or for
+    so `few` items, the work is done here: other processes take a second to start.
     """
     items = iter(items)
     first = list(itertools.islice(items, few + 1))
