@@ -62,7 +62,7 @@ def _read(path: Path) -> list[Document]:
 def _decode(path: Path) -> str:
     try:
         content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        return content.decode("utf-8-sig")
+        return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}, line {line}: not UTF-8 ({error.reason})") from None

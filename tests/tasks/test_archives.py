@@ -149,7 +149,11 @@ def test_where_only_an_md5_is_published_it_must_be_that(server):
 
 
 @pytest.mark.fault("F08")
-@pytest.mark.parametrize("content", [b"no archive", GOOD[:-20], pack({"training/a.en": b"one\n"})])
+@pytest.mark.parametrize(
+    "content",
+    [b"no archive", GOOD[:-20], GOOD[:-8] + bytes(8), pack({"training/a.en": b"one\n"})],
+    ids=["none", "cut off", "another sum", "without a file"],
+)
 def test_what_cannot_be_opened_or_lacks_a_file_is_not_noted(server, content):
     archive = serve(server, content, checksum="unknown", bytes="unknown")
     with pytest.raises(InputError, match=r"a\.tgz: (no archive that can be opened|damaged: .*|has no training/a\.de)"):

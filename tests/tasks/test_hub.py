@@ -1,4 +1,11 @@
-"""A folder in the layout of the hub's wmt14, made here. Nothing is fetched: HF_HUB_OFFLINE is set for all tests."""
+"""A folder in the layout of the hub's wmt14, made here, and a stand-in for the hub itself that serves it.
+
+Nothing is fetched: HF_HUB_OFFLINE is set for all tests.
+"""
+
+import re
+import subprocess
+import sys
 
 import pyarrow
 import pyarrow.parquet
@@ -7,6 +14,8 @@ import pytest
 from tasks.hub import read_hub
 from tasks.settings import HubOrigin, Languages
 from tasks.sources import read_origin
+from tests.hub_server import COMMIT, HubServer
+from tests.workspace import ROOT, environment
 from transformer.errors import InputError
 from transformer.files import sha256
 
@@ -107,6 +116,32 @@ def test_the_hub_out_of_reach_is_one_line(dataset, message):
     with pytest.raises(InputError, match=message) as caught:
         read_hub(origin(dataset), EN_DE)
     assert "\n" not in str(caught.value)
+
+
+FROM_HUB = """
+from tasks.hub import read_hub
+from tasks.settings import HubOrigin, Languages
+origin = HubOrigin(kind="hub", dataset="wmt/wmt14@main", config=CONFIG, terms="made up", valid="newstest2013")
+texts = read_hub(origin, Languages(source="en", target="de"))
+print(texts.sources[0]["file"], *(len(list(texts.pairs[split])) for split in ("train", "valid", "test")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "answer"),
+    [
+        ("de-en", f"datasets/wmt/wmt14@{COMMIT}/de-en/train-00000-of-00003.parquet 150 3000 3003\n"),
+        ("cs-en", "origin.dataset wmt/wmt14@main: the hub does not give it: .*404"),
+    ],
+)
+def test_the_hub_gives_all_splits_of_one_commit(folder, config, answer):
+    with HubServer("wmt/wmt14", folder) as hub:  # in a process of its own: the hub's address is read once
+        run = subprocess.run(
+            [sys.executable, "-c", FROM_HUB.replace("CONFIG", repr(config))],
+            env=environment(HF_ENDPOINT=hub.url, HF_HUB_OFFLINE="0", HF_HUB_DISABLE_TELEMETRY="1"),
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert run.stdout == answer or re.search(answer, run.stderr), run.stderr
 
 
 def test_memory_does_not_grow_with_the_file(folder):
