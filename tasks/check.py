@@ -2,7 +2,7 @@
 
     python -m tasks.check [EXPERIMENT ...]
 
-in:   params.yaml, and the user's own files that it names
+in:   params.yaml, and the user's own files that it names (parallel text, or a folder in the layout of the hub)
 out:  data/sources/C.json    for each corpus C of the experiments: names, sizes and hashes of these files
 
 The stage corpus@C depends on data/sources/C.json, so that it runs again when the user's files change, wherever they
@@ -16,10 +16,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tasks.hub import find_parquet, is_folder
 from tasks.parallel_files import find_files
 from tasks.paths import SOURCES
-from tasks.settings import Corpus, FilesOrigin, Wmt14Origin, read_params
-from tasks.sources import WMT14_NOT_YET
+from tasks.settings import ORIGIN, Corpus, FilesOrigin, HubOrigin, read_params
 from transformer.errors import InputError, did_you_mean, run_main
 from transformer.files import sha256, write_json
 
@@ -39,8 +39,6 @@ def check(experiments: list[str], sources: Path = SOURCES) -> None:
     for name in named or params.corpora:
         path = sources / f"{name}.json"
         try:
-            if name in named and isinstance(params.corpora[name].origin, Wmt14Origin):
-                raise InputError(WMT14_NOT_YET)
             _write_if_new(path, _fingerprint(params.corpora[name]))
         except InputError as error:
             if name in named:
@@ -51,9 +49,9 @@ def check(experiments: list[str], sources: Path = SOURCES) -> None:
 
 def _fingerprint(corpus: Corpus) -> dict[str, Any]:
     """What tells whether the text outside this folder is still the same."""
-    if not isinstance(corpus.origin, FilesOrigin):
+    files = _own_files(corpus.origin)
+    if not files:
         return {"kind": corpus.origin.kind}  # the rest stands in params.yaml
-    files = [(split, path) for split, paths in find_files(corpus.origin).items() for path in paths]
     size = sum(path.stat().st_size for _, path in files)
     if size > LARGE:
         print(f"hashing {size / 1e9:.1f} GB of your own text", file=sys.stderr, flush=True)
@@ -62,6 +60,15 @@ def _fingerprint(corpus: Corpus) -> dict[str, Any]:
         for split, path in files
     ]
     return {"kind": corpus.origin.kind, "files": facts}
+
+
+def _own_files(origin: ORIGIN) -> list[tuple[str, Path]]:
+    """The user's own files with their splits; none for text that is fetched."""
+    if isinstance(origin, FilesOrigin):
+        return [(split, path) for split, parts in find_files(origin).items() for pair in parts for path in pair]
+    if isinstance(origin, HubOrigin) and is_folder(origin):
+        return [(split, path) for split, paths in find_parquet(origin).items() for path in paths]
+    return []
 
 
 def _write_if_new(path: Path, value: dict[str, Any]) -> None:

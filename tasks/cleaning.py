@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tasks.languages import learn_sides, other_language, other_script
 from tasks.settings import Cleaning
+from tasks.texts import Pair
 from transformer.errors import InputError
 from transformer.text import INVISIBLE, normalise
 
@@ -27,8 +28,6 @@ from transformer.text import INVISIBLE, normalise
 ESCAPE = re.compile("&(?:amp|lt|gt|quot|apos|#39|#91|#93|#124);")
 # Traces of a wrong decoding or of binary data; such a line is not to be trusted. Tabs are white space.
 _DAMAGED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd]")
-
-Pair = tuple[str, str]
 
 
 class HeldOut(NamedTuple):

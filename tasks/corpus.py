@@ -2,7 +2,8 @@
 
     python -m tasks.corpus C
 
-in:   the origin in params.yaml: wheels on the package index (kept in data/downloads/), or files of the user's own
+in:   the origin in params.yaml: wheels on the package index or published archives (kept in data/downloads/), a data
+      set of the Hugging Face hub, or files of the user's own
 out:  data/corpora/C/   train.SRC train.TGT valid.SRC valid.TGT test.SRC test.TGT   UTF-8, lines end with \\n
                         corpus.json   languages, sizes, what was dropped, changed and why, hashes, sources, licences
                         README.md     the same for people, with lengths.png and ten pairs
@@ -22,14 +23,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tasks.cleaning import Cleaned, Cleaner, HeldOut, Pair, as_it_is
+from tasks.cleaning import Cleaned, Cleaner, HeldOut, as_it_is
 from tasks.corpus_page import listed, write_page
 from tasks.duplicates import Seen
 from tasks.in_order import in_order, usable_processors
 from tasks.lines import read_lines
 from tasks.paths import CORPORA
 from tasks.settings import Cleaning, key_argument, read_corpus
-from tasks.sources import Texts, read_origin
+from tasks.sources import read_origin
+from tasks.texts import Pair, Texts
 from transformer.errors import InputError, run_main
 from transformer.files import sha256, whole_folder, write_json
 from transformer.progress import bar
@@ -69,7 +71,7 @@ def write_corpus(name: str, settings: Any, out: Path, processes: int | None = No
     fetched or paired, or of which nothing is left.
     """
     processes = processes or min(usable_processors(), _MOST_PROCESSES)
-    texts = read_origin(settings.origin, settings.languages, settings.cleaning.max_characters)
+    texts = read_origin(settings.origin, settings.languages, settings.test_set, settings.cleaning.max_characters)
     tallies: dict[str, Tally] = {"train": Tally(), "valid": Tally(), "test": Tally()}
     held_out: dict[str, HeldOut] = {}
     with whole_folder(out) as folder:
@@ -132,7 +134,6 @@ def _describe(settings: Any, texts: Texts, tallies: dict[str, Tally], folder: Pa
     return {
         "languages": settings.languages.model_dump(),
         "test_set": settings.test_set,
-        "origin": settings.origin.kind,
         "cleaning": settings.cleaning.model_dump(),
         "pairs": {split: tally.pairs for split, tally in tallies.items()},
         "words": {split: dict(zip(sides, words[split], strict=True)) for split in tallies},
@@ -146,6 +147,7 @@ def _describe(settings: Any, texts: Texts, tallies: dict[str, Tally], folder: Pa
         "overlap": tallies["train"].below("overlap"),
         "test": {what: tallies["test"].counts[what] for what in ("escaped", "empty")},
         "sha256": {path.name: sha256(path) for path in sorted(folder.iterdir())},
+        "about": texts.about,
         "licences": sorted({source["licence"] for source in texts.sources if "licence" in source}),
         "sources": texts.sources,
     }

@@ -18,14 +18,6 @@ _SHOWN = 10  # pairs
 _BARS = 40
 _SHARES = (0.5, 0.9, 0.99)  # of lines that have at most so many words
 
-_ABOUT = {
-    "wheels": "Human translations of the interfaces of the programs below, from the catalogs in their wheels, under "
-    "their licences. Placeholders are {1}, {2}, ...; markup is gone. Sources that differ only in placeholders, digits, "
-    "case, punctuation or spaces are near twins: they all go to one split, chosen by their hash, so that no test or "
-    "valid sentence has a near twin in train. A source has its most frequent translation only.",
-    "files": "Files of your own, split as they came; their licence is yours to know.",
-}
-
 
 def write_page(folder: Path, name: str, facts: dict[str, Any], lengths: list[Counter[int]]) -> None:
     """Write README.md and lengths.png of the corpus in `folder`.
@@ -48,7 +40,7 @@ def write_page(folder: Path, name: str, facts: dict[str, Any], lengths: list[Cou
         f"## {_SHOWN} pairs of train, drawn at random",
         _examples([folder / f"train.{code}" for code in codes], facts["pairs"]["train"]),
         "## Where the text comes from",
-        *([_ABOUT[facts["origin"]]] if facts["origin"] in _ABOUT else []),
+        facts["about"],
         _sources(facts["sources"]),
     ]
     (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Reads the user's own parallel text: for each split two files (one a language) or one .tsv, plain or .gz.
+"""Reads parallel text from files: two files (one a language; text or .sgm) or one .tsv; plain or .gz.
 
 Lines end at \\n only (and a \\r before it is dropped), since text holds other characters that Python takes for line
 ends. A byte-order mark at the start of a file is dropped. A .tsv has no quoting and two columns.
@@ -10,61 +10,101 @@ import itertools
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
-from tasks.settings import FilesOrigin
+from tasks.direction import check_direction
+from tasks.settings import FilesOrigin, Languages
+from tasks.sgm import read_sgm
+from tasks.texts import Pair, Texts
 from transformer.errors import InputError
+from transformer.files import sha256
 
+SPLITS = ("train", "valid", "test")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+# What to do with bytes that are not UTF-8: raise InputError, or put U+FFFD in their place, which the cleaning of
+# training text drops and counts. Nobody can repair the line in a published archive, or leave it out of a test set.
+Errors = Literal["strict", "replace"]
 
-def find_files(origin: FilesOrigin) -> dict[str, list[Path]]:
-    """The files of each split; InputError if one is missing or the folder names a variable that is not set."""
-    folder = Path(os.path.expandvars(origin.folder)).expanduser()
-    if unset := re.search(r"\$\{?(\w+)", str(folder)):
-        raise InputError(f"origin.folder is {origin.folder!r}, but the environment variable {unset[1]} is not set")
-    files = {split: [folder / name for name in getattr(origin, split)] for split in ("train", "valid", "test")}
-    for split, paths in files.items():
-        if len(paths) == 1 and not _is_tsv(paths[0]):
-            raise InputError(
-                f"origin.{split}: {paths[0].name} is one file, so it must be a .tsv or .tsv.gz; else give two"
-            )
-        for path in paths:
-            if not path.is_file():
-                raise InputError(f"{path}: no such file (origin.{split})")
+
+def read_files(origin: FilesOrigin, languages: Languages) -> Texts:
+    """The user's own text, every line of it, split as the files are."""
+    files = find_files(origin)
+    pairs: dict[str, Iterable[Pair]] = {split: read_all(parts, languages) for split, parts in files.items()}
+    sources = [
+        {"split": split, "file": path.name, "sha256": sha256(path)}
+        for split, parts in files.items()
+        for path in itertools.chain(*parts)
+    ]
+    return Texts(pairs, "Files of your own, split as they came; their licence is yours to know.", sources)
+
+
+def find_files(origin: FilesOrigin) -> dict[str, list[list[Path]]]:
+    """The pairs of files of each split; InputError if one is missing or the folder's variable is not set."""
+    folder = expand(origin.folder, "origin.folder")
+    files = {split: [[folder / name for name in pair] for pair in getattr(origin, split)] for split in SPLITS}
+    for split, parts in files.items():
+        for paths in parts:
+            if len(paths) == 1 and not _is(paths[0], ".tsv"):
+                raise InputError(
+                    f"origin.{split}: {paths[0].name} is one file, so it must be a .tsv or .tsv.gz; else give two"
+                )
+            for path in paths:
+                if not path.is_file():
+                    raise InputError(f"{path}: no such file (origin.{split})")
     return files
 
 
-def read_pairs(paths: list[Path]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of one split, every line of it, unchanged.
+def expand(folder: str, key: str) -> Path:
+    """The folder with its environment variables put in; InputError, naming the key, if one is not set."""
+    path = Path(os.path.expandvars(folder)).expanduser()
+    if unset := re.search(r"\$\{?(\w+)", str(path)):
+        raise InputError(f"{key} is {folder!r}, but the environment variable {unset[1]} is not set")
+    return path
 
-    InputError for files of different length, an empty file, text that is not UTF-8, a damaged .gz, a .tsv line without
-    exactly two columns: with file and line.
+
+def read_all(parts: Iterable[list[Path]], languages: Languages, errors: Errors = "strict") -> Iterator[Pair]:
+    """Yield the pairs of several pairs of files, one after the other, each with its direction checked."""
+    for paths in parts:
+        yield from check_direction(read_pairs(paths, errors), languages, " and ".join(path.name for path in paths))
+
+
+def read_pairs(paths: list[Path], errors: Errors = "strict") -> Iterator[Pair]:
+    """Yield the pairs of one or two files, every line of them, unchanged.
+
+    InputError for files of different length, an empty file, text that is not UTF-8 (if errors are "strict"), a damaged
+    .gz, a .tsv line without exactly two columns: with file and line.
     """
-    pairs = _read_tsv(paths[0]) if len(paths) == 1 else _read_two(*paths)
+    if len(paths) == 1:
+        pairs = _read_tsv(paths[0], errors)
+    elif any(_is(path, ".sgm") for path in paths):
+        pairs = read_sgm(*paths)
+    else:
+        pairs = _read_two(paths[0], paths[1], errors)
     first = next(pairs, None)
     if first is None:
         raise InputError(f"{paths[0]}: empty")
     return itertools.chain([first], pairs)
 
 
-def _is_tsv(path: Path) -> bool:
-    return path.name.removesuffix(".gz").endswith(".tsv")
+def _is(path: Path, ending: str) -> bool:
+    return path.name.removesuffix(".gz").endswith(ending)
 
 
-def _read_tsv(path: Path) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(_read_lines(path), 1):
+def _read_tsv(path: Path, errors: Errors) -> Iterator[Pair]:
+    for number, line in enumerate(_read_lines(path, errors), 1):
         columns = line.split("\t")
         if len(columns) != 2:
             raise InputError(f"{path}, line {number}: {len(columns)} column(s) where two are wanted, parted by a tab")
         yield columns[0], columns[1]
 
 
-def _read_two(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+def _read_two(source: Path, target: Path, errors: Errors) -> Iterator[Pair]:
     """Pair the lines; where one file ends earlier, count the rest of the other to name both numbers."""
     counts = [0, 0]
-    sources, targets = (_counted(_read_lines(path), counts, side) for side, path in enumerate((source, target)))
+    sources, targets = (_counted(_read_lines(path, errors), counts, side) for side, path in enumerate((source, target)))
     for pair in itertools.zip_longest(sources, targets):
         if None in pair:
             break
@@ -83,13 +123,13 @@ def _counted(lines: Iterator[str], counts: list[int], side: int) -> Iterator[str
         yield line
 
 
-def _read_lines(path: Path) -> Iterator[str]:
+def _read_lines(path: Path, errors: Errors) -> Iterator[str]:
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 start = len(BYTE_ORDER_MARK) if number == 1 and line.startswith(BYTE_ORDER_MARK) else 0
-                yield line[start:].removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+                yield line[start:].removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
     except UnicodeDecodeError as error:
         raise InputError(
             f"{path}, line {number}: not UTF-8 ({error.reason}); convert the file, say with iconv"

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from transformer.errors import InputError, did_you_mean
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
@@ -52,20 +52,79 @@ class WheelsOrigin(Settings):
     test: int = Field(ge=1, description="pairs held out for the test")
 
 
+def _pairs_of_files(value: Any) -> Any:
+    """A single pair may be written without the outer brackets."""
+    one = isinstance(value, list) and all(isinstance(name, str) for name in value)
+    return [value] if one else value
+
+
+FILES = Annotated[
+    list[Annotated[list[str], Field(min_length=1, max_length=2)]],
+    Field(min_length=1),
+    BeforeValidator(_pairs_of_files),
+]
+
+
 class FilesOrigin(Settings):
-    """The user's own parallel text: for each split two files (one a language), or one .tsv; plain or .gz."""
+    """The user's own parallel text: for each split pairs of files, [a.en, a.de] or [[a.en, a.de], [b.tsv], ...].
+
+    A pair is two files (one a language; text or .sgm), or one .tsv. Each may be a .gz.
+    """
 
     kind: Literal["files"]
     folder: str = Field(description="may name environment variables: $REPRO_DATA/multi30k")
-    train: list[str] = Field(min_length=1, max_length=2)
-    valid: list[str] = Field(min_length=1, max_length=2)
-    test: list[str] = Field(min_length=1, max_length=2)
+    train: FILES
+    valid: FILES
+    test: FILES
 
 
-class Wmt14Origin(Settings):
-    """The paper's corpora, from their published archives."""
+# Names of files in an archive: no absolute path, no `..`.
+MEMBER = Annotated[str, Field(pattern=r"^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9_-][A-Za-z0-9._-]*$")]
 
-    kind: Literal["wmt14"]
+
+class Archive(Settings):
+    """A published .tar or .tgz, and the pair of files in it that is wanted."""
+
+    file: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="its name in data/downloads")
+    urls: list[Annotated[str, Field(pattern=r"^https?://")]] = Field(min_length=1, description="tried in this order")
+    bytes: Annotated[int, Field(ge=1)] | Literal["unknown"]
+    checksum: str = Field(
+        pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|unknown)$",
+        description="as published; without a sha256 the first download's is noted, and later ones are held to it",
+    )
+    members: list[MEMBER] = Field(min_length=1, max_length=2, description="source and target, or one .tsv")
+
+
+class StatmtOrigin(Settings):
+    """Parallel text from published archives, such as those of the WMT tasks at statmt.org."""
+
+    kind: Literal["statmt"]
+    terms: str = Field(description="where it says what one may do with the text")
+    train: list[Archive] = Field(min_length=1)
+    valid: str = Field(description="one of `sets`")
+    sets: dict[str, Archive] = Field(description="held-out sets by name; the corpus's test_set is one of them")
+
+    @model_validator(mode="after")
+    def _known(self) -> "StatmtOrigin":
+        if self.valid not in self.sets:
+            raise ValueError(f"valid: no set {self.valid!r}; {did_you_mean(self.valid, self.sets)}")
+        return self
+
+
+class HubOrigin(Settings):
+    """A data set of the Hugging Face hub, or a folder in its layout: CONFIG/train-*.parquet validation-* test-*.
+
+    Each row has a struct `translation` with a text for each language.
+    """
+
+    kind: Literal["hub"]
+    dataset: str = Field(description="owner/name@revision, or a folder: one that begins with / . ~ or $VARIABLE")
+    config: str = Field(pattern=r"^[A-Za-z0-9._-]+$")
+    terms: str = Field(description="where it says what one may do with the text")
+    valid: str = Field(description="which set its validation split is, by name")
+
+
+ORIGIN = WheelsOrigin | FilesOrigin | StatmtOrigin | HubOrigin
 
 
 class Cleaning(Settings):
@@ -117,11 +176,19 @@ class Corpus(Settings):
 
     languages: Languages
     test_set: str = Field(description="the name under which scores on its test split stand in the tables")
-    origin: Annotated[WheelsOrigin | FilesOrigin | Wmt14Origin, Field(discriminator="kind")]
+    origin: Annotated[ORIGIN, Field(discriminator="kind")]
     cleaning: Cleaning
     text: TextSettings
     subwords: SubwordSettings
     shards: ShardSettings
+
+    @model_validator(mode="after")
+    def _test_set_exists(self) -> "Corpus":
+        if isinstance(self.origin, StatmtOrigin) and self.test_set not in self.origin.sets:
+            raise ValueError(
+                f"test_set: origin.sets has no {self.test_set!r}; {did_you_mean(self.test_set, self.origin.sets)}"
+            )
+        return self
 
 
 class Training(TrainingSettings):

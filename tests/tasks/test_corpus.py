@@ -178,7 +178,6 @@ def test_an_error_half_way_leaves_the_old_corpus(tmp_path):
     ("name", "line"),
     [
         ("multi30k", r"corpus multi30k: origin.folder is .*, but the environment variable REPRO_DATA is not set"),
-        ("wmt14-en-de", r"corpus wmt14-en-de: .* WMT14 is not there yet; .* a corpus of kind files works today"),
         ("multi3k", r"params.yaml: no corpus 'multi3k'; did you mean 'multi30k'\?"),
     ],
 )

@@ -18,7 +18,7 @@ def page(folder, **changed):
     facts = {
         "languages": {"source": "en", "target": "de"},
         "test_set": "rooms",
-        "origin": "files",
+        "about": "Files of your own.",
         "cleaning": {"max_characters": 400, "drop": []},
         "pairs": {"train": 30, "valid": 1000, "test": 10},
         "words": sizes,
@@ -60,7 +60,7 @@ def test_ten_pairs_are_shown_as_they_are_and_always_the_same(tmp_path):
 
 
 def test_sources_of_any_kind_have_a_table_with_all_that_is_known(tmp_path):
-    text = page(tmp_path, origin="other")
+    text = page(tmp_path, about="From elsewhere.")
     assert "| split | file | sha256 | licence |" in text
     assert "| train | train.tsv | `12ab` |  |" in text
     assert r"|  | test.tsv |  | CC0 \| public domain |" in text

@@ -2,8 +2,8 @@ import gzip
 
 import pytest
 
-from tasks.parallel_files import find_files, read_pairs
-from tasks.settings import FilesOrigin
+from tasks.parallel_files import find_files, read_files, read_pairs
+from tasks.settings import FilesOrigin, Languages
 from transformer.errors import InputError
 
 
@@ -48,6 +48,12 @@ def test_bytes_that_are_not_utf8_name_file_and_line(tmp_path):
         list(read_pairs(paths))
 
 
+@pytest.mark.fault("F03")
+def test_such_bytes_can_be_marked_for_the_cleaning_to_drop(tmp_path):
+    paths = two(tmp_path, b"one\ntwo\n", b"eins\nf\xfcnf\n")
+    assert list(read_pairs(paths, "replace")) == [("one", "eins"), ("two", "f\ufffdnf")]
+
+
 def test_an_empty_file_is_named(tmp_path):
     with pytest.raises(InputError, match=r"text\.en.*empty"):
         list(read_pairs(two(tmp_path, b"", b"")))
@@ -88,7 +94,7 @@ def origin(folder, names):
 def test_the_folder_may_name_a_variable(tmp_path, monkeypatch):
     (tmp_path / "text.tsv.gz").touch()
     monkeypatch.setenv("OUR_TEXT", str(tmp_path))
-    assert find_files(origin("$OUR_TEXT", ["text.tsv.gz"]))["valid"] == [tmp_path / "text.tsv.gz"]
+    assert find_files(origin("$OUR_TEXT", ["text.tsv.gz"]))["valid"] == [[tmp_path / "text.tsv.gz"]]
 
 
 def test_an_unset_variable_is_named_with_its_key(monkeypatch):
@@ -105,3 +111,25 @@ def test_a_missing_file_is_named_with_its_key(tmp_path):
 def test_one_plain_file_is_not_two_languages(tmp_path):
     with pytest.raises(InputError, match=r"origin\.train: text\.en is one file"):
         find_files(origin(str(tmp_path), ["text.en"]))
+
+
+def test_several_pairs_of_files_follow_each_other(tmp_path):
+    two(tmp_path, b"one\ntwo\n", b"eins\nzwei\n")
+    (tmp_path / "more.tsv").write_text("three\tdrei\n")
+    sgm = '<doc docid="a"><seg id="1">four &lt;</seg></doc>'
+    (tmp_path / "set.en.sgm").write_text(sgm)
+    (tmp_path / "set.de.sgm").write_text(sgm.replace("four", "vier"))
+    parts = [["text.en", "text.de"], ["more.tsv"], ["set.en.sgm", "set.de.sgm"]]
+    texts = read_files(origin(str(tmp_path), parts), Languages(source="en", target="de"))
+    assert list(texts.pairs["train"]) == [("one", "eins"), ("two", "zwei"), ("three", "drei"), ("four <", "vier <")]
+    files = [source["file"] for source in texts.sources if source["split"] == "valid"]
+    assert files == ["text.en", "text.de", "more.tsv", "set.en.sgm", "set.de.sgm"]
+
+
+@pytest.mark.fault("F07")
+def test_a_pair_of_files_in_the_wrong_order_is_named(tmp_path):
+    two(tmp_path, b"The old house is not in the town.\n" * 9, "Das alte Haus ist nicht für den Ort.\n".encode() * 9)
+    parts = [["text.en", "text.de"], ["text.de", "text.en"]]
+    texts = read_files(origin(str(tmp_path), parts), Languages(source="en", target="de"))
+    with pytest.raises(InputError, match=r"text\.de and text\.en: the sides are in each other's place"):
+        list(texts.pairs["train"])

@@ -28,8 +28,8 @@ def read(tmp_path: Path, values: dict[str, Any]) -> None:
 
 def test_the_projects_own_file_is_right() -> None:
     known = read_params(ROOT / "params.yaml")
-    assert {"tiny", "multi30k", "multi30k-tiny", "base", "big"} <= known.experiments.keys()
-    assert {"software-ui-en-de", "software-ui-en-fr", "multi30k", "wmt14-en-de"} <= known.corpora.keys()
+    assert {"tiny", "multi30k", "multi30k-tiny", "news", "base", "big"} <= known.experiments.keys()
+    assert {"software-ui-en-de", "multi30k", "news", "wmt14-en-de", "wmt14-en-fr"} <= known.corpora.keys()
 
 
 def test_base_and_big_are_the_papers() -> None:
@@ -44,6 +44,17 @@ def test_base_and_big_are_the_papers() -> None:
         assert (training.tokens_per_update, training.warmup, training.learning_rate_factor) == (25_000, 4000, 1.0)
         assert (training.beta2, training.label_smoothing) == (0.98, 0.1)
         assert (search.beam, search.penalty, search.length_penalty, search.extra_length) == (4, "paper", 0.6, 50)
+
+
+def test_english_french_differs_in_bigs_dropout_and_the_vocabulary_only() -> None:
+    params = read_params(ROOT / "params.yaml")
+    for size, dropout in (("base", 0.1), ("big", 0.1)):
+        german, french = params.experiments[size], params.experiments[f"{size}-en-fr"]
+        model = german.model.model_copy(update={"dropout": dropout})
+        assert french == german.model_copy(update={"corpus": "wmt14-en-fr", "model": model})
+    german, french = params.corpora["wmt14-en-de"], params.corpora["wmt14-en-fr"]
+    assert (german.subwords.vocabulary, french.subwords.vocabulary) == (37_000, 32_000)
+    assert german.test_set == french.test_set == "newstest2014"
 
 
 def test_multi30k_tiny_is_as_published() -> None:
@@ -75,6 +86,8 @@ def test_multi30k_tiny_is_as_published() -> None:
         (("experiments", "e", "averaging"), "last", 9, "experiments.e: averaging.last is 9, but the training keeps 3"),
         (("corpora", "c", "origin"), "kind", "file", "corpora.c.origin.kind: there is no kind 'file'"),
         (("corpora", "c", "origin"), "foldr", "x", "corpora.c.origin.foldr is not a setting; did you mean 'folder'"),
+        (("corpora", "c", "origin"), "train", [], "corpora.c.origin.train"),
+        (("corpora", "c", "origin"), "train", [["a", "b", "c"]], "corpora.c.origin.train.0: .*at most 2 items"),
         (("corpora", "c", "shards"), "buckets", [8, 4], "corpora.c.shards: buckets must rise"),
         (("corpora",), "a b", {}, "corpora.a b"),
         (("corpora", "c", "languages"), "target", "en", "corpora.c.languages: source and target must have different"),
@@ -92,6 +105,26 @@ def test_a_mistake_is_one_line_that_names_the_key(
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path, values)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        ((), "test_set", "newstest14", "corpora.c: test_set: origin.sets has no 'newstest14'; did you mean"),
+        (("origin",), "valid", "newstest213", "corpora.c.origin: valid: no set 'newstest213'; did you mean"),
+        (("origin", "train", 0), "checksum", "sha256:00", r"corpora.c.origin.train.0.checksum: .*'sha256:00'"),
+        (("origin", "train", 0), "file", "../a.tgz", r"corpora.c.origin.train.0.file: .*'../a.tgz'"),
+        (("origin", "train", 0), "urls", ["file:///etc/passwd"], "corpora.c.origin.train.0.urls.0"),
+    ],
+)  # fmt: skip
+def test_so_is_one_in_an_archive(tmp_path: Path, section: tuple[Any, ...], key: str, value: Any, message: str) -> None:
+    values = params()
+    values["corpora"]["c"] = place = yaml.safe_load((ROOT / "params.yaml").read_text())["corpora"]["wmt14-en-de"]
+    for part in section:
+        place = place[part]
+    place[key] = value
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, values)
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tasks import wheels
 from tasks.settings import Languages, Wheel, WheelsOrigin
-from tasks.sources import near_twin_key, read_origin
+from tasks.wheel_texts import near_twin_key, read_wheels
 from transformer.errors import InputError
 from transformer.files import sha256
 
@@ -79,7 +79,7 @@ def demo(index, **changes):
 
 def read(index, valid=3, test=4, **changes):
     origin = WheelsOrigin(kind="wheels", wheels=[demo(index, **changes)], valid=valid, test=test)
-    texts = read_origin(origin, Languages(source="en", target="de"), 100)
+    texts = read_wheels(origin, Languages(source="en", target="de"), 100)
     return texts, {split: list(pairs) for split, pairs in texts.pairs.items()}
 
 

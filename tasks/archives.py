@@ -1,0 +1,191 @@
+"""Text from published archives: fetched once into data/downloads, checked, and the wanted files unpacked beside them.
+
+    data/downloads/training-parallel-europarl-v7.tgz
+    data/downloads/unpacked/0224c7c710c8/training/europarl-v7.de-en.en   by the archive's sha256; complete if there
+    data/sources/archives/wmt14-test-full.tgz.json                       in git: sha256 and size of what came first
+
+An archive for which params.yaml has no sha256 is trusted at its first download (if it has the published MD5, where
+there is one), and later downloads, on any machine that has the note from git, are held to it.
+"""
+
+import gzip
+import hashlib
+import shutil
+import sys
+import tarfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tasks.direction import check_direction
+from tasks.downloads import download
+from tasks.parallel_files import read_all, read_pairs
+from tasks.paths import DOWNLOADS, SOURCES
+from tasks.settings import Archive, Languages, StatmtOrigin
+from tasks.texts import Texts
+from transformer.errors import InputError
+from transformer.files import locked, read_json, remove_unfinished, whole_file, write_json
+from transformer.progress import bar
+
+NOTES = SOURCES / "archives"
+CHUNK = 1 << 20  # bytes
+QUICK = 100_000_000  # bytes that are checked and unpacked in a second or two
+GZIP = b"\x1f\x8b"
+EXPANSION = 50  # an archive that unpacks to more times its size is no text
+
+
+def read_archives(origin: StatmtOrigin, languages: Languages, test_set: str) -> Texts:
+    """Fetch what is not here yet; the pairs of all training archives, of the set `valid` and of the set `test_set`.
+
+    Bytes that are not UTF-8 become U+FFFD in training text, whose pairs the cleaning drops and counts.
+    """
+    held_out = {"valid": origin.sets[origin.valid], "test": origin.sets[test_set]}
+    ready = {split: prepare(archive) for split, archive in held_out.items()}
+    train = [prepare(archive) for archive in origin.train]
+    pairs = {split: check_direction(read_pairs(paths), languages, split) for split, (paths, _) in ready.items()}
+    sources = [
+        {"split": split, "file": f"{archive.file}: {name}", "licence": origin.terms, "sha256": sha256}
+        for split, archive, (_, sha256) in [
+            *(("train", archive, one) for archive, one in zip(origin.train, train, strict=True)),
+            *((split, archive, ready[split]) for split, archive in held_out.items()),
+        ]
+        for name in archive.members
+    ]
+    about = (
+        "From published archives, split as they came. The sha256 are those of the archives. "
+        f"Validation is {origin.valid}, the test {test_set}."
+    )
+    return Texts({"train": read_all([paths for paths, _ in train], languages, "replace"), **pairs}, about, sources)
+
+
+def prepare(archive: Archive, downloads: Path = DOWNLOADS, notes: Path = NOTES) -> tuple[list[Path], str]:
+    """The wanted files of an archive, unpacked, and the archive's sha256; fetches and unpacks only what is missing.
+
+    InputError if it cannot be had, is another file than the one known, or lacks one of the wanted files.
+    """
+    note = notes / f"{archive.file}.json"
+    waiting = f"{archive.file}: waiting for another process, which is fetching it"
+    with locked(downloads / f"{archive.file}.lock", waiting):
+        known = _known(archive, note)
+        if known:
+            files = [downloads / "unpacked" / known[:12] / name for name in archive.members]
+            if all(file.is_file() for file in files):
+                return files, known
+        path = downloads / archive.file
+        url, sha256 = _fetch(archive, path, known) if not path.is_file() else (None, _accept(archive, path, known))
+        files = unpack(path, archive.members, downloads / "unpacked" / sha256[:12], to_the_end=not known)
+        if not known:
+            write_json(note, {"from": url or "a file put there", "bytes": path.stat().st_size, "sha256": sha256})
+            print(f"{archive.file}: its sha256 is now in {note}: keep that in git", file=sys.stderr, flush=True)
+    return files, sha256
+
+
+def _known(archive: Archive, note: Path) -> str | None:
+    """The sha256 that the archive must have."""
+    kind, _, digest = archive.checksum.partition(":")
+    if kind == "sha256":
+        return digest
+    return str(read_json(note)["sha256"]) if note.is_file() else None
+
+
+def _fetch(archive: Archive, path: Path, known: str | None) -> tuple[str, str]:
+    """Download it; the address that gave it, and its sha256."""
+    size = archive.bytes if isinstance(archive.bytes, int) else None
+    part = path.with_name(f"{path.name}.part")
+    _need_disk(path.parent, (size or 0) - (part.stat().st_size if part.is_file() else 0), archive.file)
+    found = []
+    url = download(archive.urls, part, path, size, lambda part: found.append(_check(archive, known, part)))
+    return url, found[-1]
+
+
+def _accept(archive: Archive, path: Path, known: str | None) -> str:
+    """The sha256 of an archive that is here already."""
+    try:
+        return _check(archive, known, path)
+    except InputError as error:
+        raise InputError(f"{path}: {error}; delete it to fetch it anew") from None
+
+
+def _check(archive: Archive, known: str | None, path: Path) -> str:
+    """The sha256 of a file; InputError unless it is the archive that is wanted, as far as one can know."""
+    kind, _, published = archive.checksum.partition(":")
+    wanted = {"sha256": known} if known else {"md5": published} if kind == "md5" else {}
+    digests = _digests(path, {"sha256", *wanted})
+    for name, digest in wanted.items():
+        if digests[name] != digest:
+            with path.open("rb") as start:
+                page = "; it looks like a web page" if start.read(200).lstrip().startswith(b"<") else ""
+            raise InputError(f"its {name} is {digests[name]}, not {digest}{page}")
+    if archive.bytes not in (path.stat().st_size, "unknown"):
+        raise InputError(f"{path.stat().st_size:,} bytes, not {archive.bytes:,}")
+    if not tarfile.is_tarfile(path):
+        raise InputError("no archive that can be opened")
+    return digests["sha256"]
+
+
+def _digests(path: Path, names: set[str]) -> dict[str, str]:
+    """Hashes of a file's bytes, by name, in hexadecimal."""
+    hashes = {name: hashlib.new(name, usedforsecurity=False) for name in names}
+    with path.open("rb") as file, _bar(path, "checking") as shown:
+        while chunk := file.read(CHUNK):
+            for one in hashes.values():
+                one.update(chunk)
+            shown.update(len(chunk))
+    return {name: one.hexdigest() for name, one in hashes.items()}
+
+
+def _bar(path: Path, what: str) -> Any:
+    size = path.stat().st_size
+    return bar(size, f"{path.name}: {what}", "B", hidden=size < QUICK)
+
+
+def unpack(path: Path, names: list[str], folder: Path, to_the_end: bool) -> list[Path]:
+    """Copy plain files named exactly so out of a .tar or .tgz into `folder`; nothing else in it is looked at.
+
+    It stops behind the last of them unless told to go on `to_the_end`, where gzip has a sum of the whole.
+
+    InputError if one is missing or a link, for a damaged archive, and for one that grows beyond all measure.
+    """
+    wanted = {name: folder / name for name in names}
+    missing = {name for name, file in wanted.items() if not file.is_file()}
+    limit, grown = EXPANSION * path.stat().st_size, 0
+    try:
+        with path.open("rb") as raw, _bar(path, "unpacking") as shown:
+            content = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == GZIP else raw
+            with tarfile.open(fileobj=content, mode="r|") as packed:
+                while (missing or to_the_end) and (member := packed.next()):
+                    grown += member.size
+                    if grown > limit:
+                        raise InputError(f"{path}: unpacks to more than {EXPANSION} times its size: no archive of text")
+                    name = member.name.removeprefix("./")
+                    if name in missing:
+                        _copy(path, packed, member, wanted[name], lambda: shown.update(raw.tell() - shown.n))
+                        missing.remove(name)
+            while to_the_end and content.read(CHUNK):
+                pass
+    except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: damaged: {error}; delete it to fetch it anew") from None
+    if missing:
+        raise InputError(f"{path}: has no {', '.join(sorted(missing))}")
+    return list(wanted.values())
+
+
+def _copy(path: Path, packed: tarfile.TarFile, member: tarfile.TarInfo, to: Path, show: Callable[[], Any]) -> None:
+    if not member.isreg():
+        raise InputError(f"{path}: {member.name} is no plain file")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(to.parent)
+    _need_disk(to.parent, member.size, f"{path.name}: {member.name}")
+    content = packed.extractfile(member)
+    assert content is not None  # as it is for every plain file
+    with whole_file(to) as temporary, temporary.open("wb") as file:
+        while chunk := content.read(CHUNK):
+            file.write(chunk)
+            show()
+
+
+def _need_disk(folder: Path, size: int, what: str) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise InputError(f"{what}: needs {size / 1e9:.1f} GB, {folder} has {free / 1e9:.1f} GB free; make room")

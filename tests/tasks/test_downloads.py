@@ -1,0 +1,114 @@
+import random
+
+import pytest
+
+from tasks import downloads
+from tasks.downloads import download
+from tests.file_server import FileServer
+from transformer.errors import InputError
+
+CONTENT = random.Random(1).randbytes(300_000)
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(downloads, "PAUSES", (0, 0, 0))
+    with FileServer({"a.tgz": CONTENT, "mirror/a.tgz": CONTENT}) as server:
+        yield server
+
+
+def fetch(folder, urls, size=None, check=lambda path: None):
+    return download(urls, folder / "a.tgz.part", folder / "a.tgz", size, check)
+
+
+def left(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_arrives_whole(tmp_path, server):
+    assert fetch(tmp_path, [server.url("a.tgz")], len(CONTENT)) == server.url("a.tgz")
+    assert (tmp_path / "a.tgz").read_bytes() == CONTENT
+    assert left(tmp_path) == ["a.tgz"]
+
+
+def test_a_cut_download_goes_on_where_it_was(tmp_path, server):
+    server.cuts = [100_000, 50_000]
+    fetch(tmp_path, [server.url("a.tgz")], len(CONTENT))
+    assert [wanted for _, wanted in server.asked] == ["", "bytes=100000-", "bytes=150000-"]
+    assert (tmp_path / "a.tgz").read_bytes() == CONTENT
+
+
+def test_a_later_call_goes_on_where_an_earlier_one_gave_up(tmp_path, server):
+    server.cuts, server.statuses = [200_000], [None, 503, 503, 503, 503]
+    with pytest.raises(InputError, match=r"answers 503 .*Add a mirror to its urls, or put the file at .*a\.tgz"):
+        fetch(tmp_path, [server.url("a.tgz")])
+    assert left(tmp_path) == ["a.tgz.part", "a.tgz.part.json"]
+    fetch(tmp_path, [server.url("a.tgz")])
+    assert server.asked[-1] == ("a.tgz", "bytes=200000-")
+    assert (tmp_path / "a.tgz").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("tag", ['"a.tgz-2"', None], ids=["another version", "a server that names no version"])
+def test_a_file_that_may_have_changed_meanwhile_is_not_pieced_together(tmp_path, server, tag):
+    server.cuts, server.statuses = [200_000], [None, 503, 503, 503, 503]
+    server.tags["a.tgz"] = None if tag is None else server.tags["a.tgz"]
+    with pytest.raises(InputError):
+        fetch(tmp_path, [server.url("a.tgz")])
+    server.files["a.tgz"], server.tags["a.tgz"] = bytes(reversed(CONTENT)), tag
+    fetch(tmp_path, [server.url("a.tgz")])
+    assert (tmp_path / "a.tgz").read_bytes() == bytes(reversed(CONTENT))
+
+
+def test_a_file_that_was_whole_before_its_check_is_not_fetched_again(tmp_path, server):
+    (tmp_path / "a.tgz.part").write_bytes(CONTENT)
+    fetch(tmp_path, [server.url("a.tgz")], len(CONTENT))
+    assert server.asked == [] and left(tmp_path) == ["a.tgz"]
+
+
+@pytest.mark.fault("F08")
+def test_the_next_mirror_is_tried(tmp_path, server):
+    server.statuses = [404]
+    assert fetch(tmp_path, [server.url("a.tgz"), server.url("mirror/a.tgz")]) == server.url("mirror/a.tgz")
+
+
+@pytest.mark.fault("F08")
+def test_what_every_mirror_answers_is_said(tmp_path, server):
+    with pytest.raises(InputError, match=r"/b\.tgz: the server answers 404 .*/c\.tgz: the server answers 404"):
+        fetch(tmp_path, [server.url("b.tgz"), server.url("c.tgz")])
+    assert left(tmp_path) == []
+
+
+@pytest.mark.fault("F08")
+def test_a_web_page_is_no_file(tmp_path, server):
+    server.page = True
+    with pytest.raises(InputError, match="a web page, not the file"):
+        fetch(tmp_path, [server.url("a.tgz")])
+    assert left(tmp_path) == []
+
+
+@pytest.mark.fault("F08")
+def test_another_size_is_refused_before_it_is_fetched(tmp_path, server):
+    with pytest.raises(InputError, match="300,000 bytes, not 300,001"):
+        fetch(tmp_path, [server.url("a.tgz")], len(CONTENT) + 1)
+    assert left(tmp_path) == []
+
+
+@pytest.mark.fault("F08")
+def test_a_file_that_fails_its_check_is_deleted(tmp_path, server):
+    server.files["a.tgz"] = b"x" * len(CONTENT)
+
+    def check(path):
+        if path.read_bytes() != CONTENT:
+            raise InputError("another hash")
+
+    assert fetch(tmp_path, [server.url("a.tgz"), server.url("mirror/a.tgz")], check=check).endswith("mirror/a.tgz")
+    (tmp_path / "a.tgz").unlink()
+    with pytest.raises(InputError, match=r"/a\.tgz: another hash"):
+        fetch(tmp_path, [server.url("a.tgz")], check=check)
+    assert left(tmp_path) == []
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(downloads, "PAUSES", (0,))
+    with pytest.raises(InputError, match=r"http://127\.0\.0\.1:9/a\.tgz: cannot be fetched: .*refused"):
+        fetch(tmp_path, ["http://127.0.0.1:9/a.tgz"])
