@@ -236,6 +236,13 @@ class LayerCache:
         self.keys[:, :, new], self.values[:, :, new] = k_BHWK, v_BHWK
         self.used = new.stop
 
+    def select_slots(self, slots_BN: Tensor, used: int) -> None:
+        """Keep the given slots of each sentence, in that order; so many of them are full."""
+        index = slots_BN[:, None, :, None].expand(-1, self.keys.size(1), -1, -1)
+        self.keys = self.keys.gather(2, index.expand(-1, -1, -1, self.keys.size(3)))
+        self.values = self.values.gather(2, index.expand(-1, -1, -1, self.values.size(3)))
+        self.used = used
+
     def select(self, sentences: Tensor) -> None:
         """Keep the given sentences of the batch, in that order."""
         for name in ("memory_keys", "memory_values", "keys", "values"):

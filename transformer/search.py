@@ -19,6 +19,7 @@ from transformer.subwords import BOS, EOS, PAD
 # PyTorch's softmax on a CPU takes 16 numbers at a time, and what is left of a row one by one, ten times as slowly.
 LANES = 16
 BLOCK = 64  # columns
+SLOTS_TO_SORT_OUT = 64  # or more: then it is looked which of them hypotheses are still made of
 # Scores of tokens are computed for so many hypotheses times vocabulary at once: as many as stay in a CPU's cache until
 # all is done with them, and on a GPU as many as there is room for.
 LOGITS_ON_CPU, LOGITS_ON_GPU = 2**19, 2**28
@@ -115,7 +116,7 @@ class _Beams:
         self.scores_BW = torch.zeros((sentences, 1), device=device)
         self.ids_BWT = torch.full((sentences, 1, 1), BOS, device=device)
         self.seen_BWN = torch.zeros((sentences, 1, 0), dtype=torch.bool, device=device)
-        self._slots = 0
+        self._slots, self._sort_out_at = 0, SLOTS_TO_SORT_OUT
 
     def __len__(self) -> int:
         return self.scores_BW.size(1)
@@ -127,11 +128,23 @@ class _Beams:
 
     def step(self, model: Transformer, caches: list[LayerCache], mask: Tensor) -> Tensor:
         """The decoder's output for the last token of each, [B, W, D]."""
+        if self._slots >= self._sort_out_at:
+            self._sort_out(caches)
         slots = self._slots + len(self)
         self.seen_BWN = F.pad(self.seen_BWN, (0, _in_lanes(slots) - self.seen_BWN.size(2)))
         self.seen_BWN[:, :, self._slots : slots] = torch.eye(len(self), dtype=torch.bool, device=mask.device)
         self._slots = slots
         return model.step(self.ids_BWT[:, :, -1], self.length, caches, mask, self.seen_BWN)
+
+    def _sort_out(self, caches: list[LayerCache]) -> None:
+        """Forget slots that no hypothesis descends from: most, since those of a sentence begin alike."""
+        needed_BN = self.seen_BWN.any(1)
+        self._slots = int(needed_BN.sum(1).max())
+        self._sort_out_at = max(SLOTS_TO_SORT_OUT, 2 * self._slots)
+        order_BN = needed_BN.byte().argsort(dim=1, descending=True, stable=True)[:, : _in_lanes(self._slots)]
+        self.seen_BWN = self.seen_BWN.gather(2, order_BN.unsqueeze(1).expand(-1, len(self), -1))
+        for cache in caches:
+            cache.select_slots(order_BN, self._slots)
 
     def extend(self, scores_BW: Tensor, parents_BW: Tensor, ids_BW: Tensor) -> None:
         """Go on with these: sums of log-probabilities, hypotheses that they extend, and by which token."""

@@ -97,7 +97,7 @@ def test_a_project_has_the_settings_of_the_corpus_and_the_made_up_text(tmp_path:
     made = read_corpus(data.NAME, "origin", *sections, path=tmp_path / "params.yaml")
     real = read_corpus("wmt14-en-de", *sections, path=data.CHECKOUT / "params.yaml")
     assert all(getattr(made, section) == getattr(real, section) for section in sections)
-    assert made.origin.folder == str(tmp_path / "text") and made.origin.train == ["train.en.gz", "train.de.gz"]
+    assert made.origin.folder == str(tmp_path / "text") and made.origin.train == [["train.en.gz", "train.de.gz"]]
     with pytest.raises(InputError, match="did you mean 'wmt14-en-de'"):
         data.make_project(tmp_path / "text", "wmt14-en-dee", tmp_path)
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tests.workspace import PAPER
+from transformer import search
 from transformer.model import Transformer
 from transformer.search import Hypothesis, beam_search, length_penalty
 from transformer.settings import ModelSettings, SearchSettings
@@ -63,8 +64,10 @@ def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
     assert [a.score for a in found] == pytest.approx([b.score for b in expected], abs=1e-4)
 
 
-def test_equals_a_plain_search_on_random_models() -> None:
+@pytest.mark.parametrize("slots_to_sort_out", [search.SLOTS_TO_SORT_OUT, 1])
+def test_equals_a_plain_search_on_random_models(slots_to_sort_out: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 models, two sentences each in one batch: beams, penalties, exponents, limits and n drawn at random."""
+    monkeypatch.setattr(search, "SLOTS_TO_SORT_OUT", slots_to_sort_out)
     cut, early = 0, 0
     for seed in range(200):
         draw = random.Random(seed)
@@ -153,6 +156,10 @@ class Said:
     def append(self, ids_BW: torch.Tensor) -> None:
         for said, ids in zip(self.ids_BN, ids_BW.tolist(), strict=True):
             said += ids
+
+    def select_slots(self, slots_BN: torch.Tensor, used: int) -> None:
+        rows = zip(self.ids_BN, slots_BN.tolist(), strict=True)
+        self.ids_BN = [[said[slot] for slot in slots[:used]] for said, slots in rows]
 
     def select(self, sentences: torch.Tensor) -> None:
         self.ids_BN = [self.ids_BN[i] for i in sentences.tolist()]
