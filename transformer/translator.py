@@ -106,6 +106,8 @@ class Translator:
         folder = Path(folder)
         if not folder.is_dir():
             raise InputError(f"{folder}: no such model folder")
+        if not (folder / "config.json").is_file():
+            raise InputError(f"{folder}: no model folder: it has no config.json")
         try:
             config = Config.model_validate(read_json(folder / "config.json"))
         except pydantic.ValidationError as error:

@@ -113,7 +113,7 @@ def test_bf16_scores_as_fp32_to_two_digits(made: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("config.json", None, "config.json: no such file"),
+        ("config.json", None, "no model folder: it has no config.json"),
         ("config.json", b"{", "config.json: damaged"),
         ("config.json", b"{}", "config.json: source_language"),
         ("model.safetensors", None, "model.safetensors"),
