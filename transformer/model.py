@@ -285,13 +285,14 @@ class Transformer(nn.Module):
 
         InputError for a sentence longer than a learned table of positions.
         """
-        end = first + ids_BT.size(1)
-        if end > self.positions.size(0):
+        end, positions = first + ids_BT.size(1), self.positions
+        if end > positions.size(0):
             if self.settings.positions == "learned":
                 raise InputError(f"a sentence of {end} sub-words: the model has {LEARNED_POSITIONS} learned positions")
-            self.positions = self._table(2 * end)
+            # Other threads may search with this model meanwhile, with a table of their own length.
+            self.positions = positions = self._table(2 * end)
         x_BTD = F.embedding(ids_BT, self.embedding) * math.sqrt(self.settings.d_model)
-        return self.dropout(x_BTD + self.positions[first:end])  # type: ignore[no-any-return]
+        return self.dropout(x_BTD + positions[first:end])  # type: ignore[no-any-return]
 
     def encode(self, source_BS: Tensor, mask: Tensor | None) -> Tensor:
         """Source ids (each sentence ends with the end symbol, then padding) to the encoder's output, [B, S, D].

@@ -95,6 +95,8 @@ class Translator:
         self._source = Preparation(config.text, config.source_language)
         self._target = Preparation(config.text, config.target_language)
         self.model = model.to(pick_device()).eval()
+        # Asked for once: while one caller's batches are searched, PyTorch tells another caller of fewer.
+        self._threads = torch.get_num_threads()
 
     @classmethod
     def load(cls, folder: str | Path, precision: Precision = "fp32") -> "Translator":
@@ -212,7 +214,7 @@ class Translator:
 
         with (
             bar(len(sources), "translate", "line", hidden=not show) as shown,
-            _workers(min(self._side_by_side, len(batches))) as pool,
+            _workers(min(self._side_by_side, len(batches)), self._threads) as pool,
         ):
             for rows, outputs in zip(batches, pool.map(search, batches), strict=True):
                 for row, output in zip(rows, outputs, strict=True):
@@ -223,13 +225,12 @@ class Translator:
     @property
     def _side_by_side(self) -> int:
         """Batches searched at once: two cores do two small products sooner than halves of one twice."""
-        return torch.get_num_threads() if self.model.embedding.device.type == "cpu" else 1
+        return self._threads if self.model.embedding.device.type == "cpu" else 1
 
 
 @contextmanager
-def _workers(number: int) -> Iterator[ThreadPoolExecutor]:
-    """So many threads that share PyTorch's among them."""
-    threads = torch.get_num_threads()
+def _workers(number: int, threads: int) -> Iterator[ThreadPoolExecutor]:
+    """So many workers that share PyTorch's threads among them."""
     each = max(1, threads // max(1, number))
     try:
         with ThreadPoolExecutor(max(1, number), initializer=torch.set_num_threads, initargs=(each,)) as pool:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -85,10 +86,10 @@ def test_more_sentences_than_one_batch_takes(made: Path, monkeypatch: pytest.Mon
 
 
 def test_batches_are_searched_side_by_side_and_share_the_threads(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    translator = Translator.load(made)
     lines = ["the cat", "the dog sees the cat"]
-    whole = translator.translate(lines)
+    whole = Translator.load(made).translate(lines)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    translator = Translator.load(made)
     asked = []
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
     together = threading.Barrier(2, timeout=60)
@@ -100,6 +101,20 @@ def test_batches_are_searched_side_by_side_and_share_the_threads(made: Path, mon
     monkeypatch.setattr("transformer.translator.beam_search", search)
     assert translator.translate(lines) == whole
     assert asked == [2, 2, 4]
+
+
+def test_callers_at_the_same_time_leave_the_number_of_threads_as_it_was(made: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        translator = Translator.load(made)
+        lines = ["the cat", "the dog sees the cat"]
+        with ThreadPoolExecutor(4) as callers:
+            assert len(set(map(tuple, callers.map(translator.translate, [lines] * 20)))) == 1
+        with ThreadPoolExecutor(1) as later:
+            assert later.submit(torch.get_num_threads).result() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_bf16_scores_as_fp32_to_two_digits(made: Path) -> None:
