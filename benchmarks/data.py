@@ -38,7 +38,7 @@ from benchmarks.rounds import CHECKOUT, facts, failed_before
 from tasks.paths import SHARDS, SUBWORDS
 from tasks.settings import read_corpus
 from transformer.errors import run_main
-from transformer.files import read_json, write_json
+from transformer.files import read_json
 from transformer.progress import bar
 from transformer.subwords import PAD, Subwords
 
@@ -68,14 +68,13 @@ def main(arguments: list[str] | None = None) -> None:
         keep(f"{chosen.settings}, {pairs:,} pairs", measure_road(pairs, chosen.settings))
     if chosen.rounds:
         measure_others(chosen)
-    print(data_report.tables(read_json(data_report.RESULTS)))
+    print(data_report.tables(read_json(data_report.PAGE.results)))
 
 
 def keep(part: str, found: Run) -> None:
     """Put one part of the results in the place of what was measured for it before, and write the report."""
-    known = read_json(data_report.RESULTS) if data_report.RESULTS.exists() else {}
-    write_json(data_report.RESULTS, known | {part: found})
-    data_report.write(known | {part: found})
+    known = read_json(data_report.PAGE.results) if data_report.PAGE.results.exists() else {}
+    data_report.PAGE.save(known | {part: found})
 
 
 def make_project(text: Path, settings: str, folder: Path) -> None:

@@ -33,7 +33,6 @@ from benchmarks.rounds import facts, failed_before, run_process
 from benchmarks.streams import VOCABULARY, write_streams
 from transformer.cost import forward_flops
 from transformer.errors import run_main
-from transformer.files import write_json
 from transformer.progress import bar
 
 CONTENDERS = ["ours", "ours_ranks", "plain_torch", "marian", "opennmt", "fairseq", "joeynmt", "sockeye"]
@@ -89,8 +88,7 @@ def measure(chosen: argparse.Namespace, streams: Path, results: dict[str, Any]) 
                         run["load"] = psutil.cpu_percent(interval=1)
                         results["runs"].append(run | run_one(run, streams, results["cores"], chosen.seconds))
                     shown.update()
-            write_json(train_report.RESULTS, results)
-            train_report.write(results)
+            train_report.PAGE.save(results)
 
 
 def run_one(run: dict[str, Any], streams: Path, cores: int, seconds: float) -> dict[str, Any]:

@@ -5,30 +5,12 @@
 reports/benchmarks/train.json  benchmarks/train_notes.md -> reports/benchmarks/train.md
 """
 
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.page import Page, Results
 from benchmarks.rounds import about
 from transformer.errors import run_main
-from transformer.files import read_json, whole_file
-
-RESULTS = Path("reports/benchmarks/train.json")
-REPORT = RESULTS.with_suffix(".md")
-NOTES = Path(__file__).with_name("train_notes.md")
-
-Results = dict[str, Any]
-
-
-def main() -> None:
-    """Draw the tables again."""
-    write(read_json(RESULTS))
-
-
-def write(results: Results) -> None:
-    """Write the report."""
-    with whole_file(REPORT) as temporary:
-        temporary.write_text(report(results, NOTES.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def report(results: Results, notes: str) -> str:
@@ -100,5 +82,7 @@ def _ours(contender: str) -> bool:
     return contender.startswith("ours")
 
 
+PAGE = Page("train", report)
+
 if __name__ == "__main__":
-    run_main(main)
+    run_main(PAGE.draw_again)

@@ -111,8 +111,7 @@ def measure(chosen: argparse.Namespace, model: Path, folder: Path, results: Resu
                     run["load"] = psutil.cpu_percent(interval=1)
                     results["runs"].append(run | run_one(run, model, folder, chosen.seconds))
                 shown.update()
-            write_json(translate_report.RESULTS, results)
-            translate_report.write(results)
+            translate_report.PAGE.save(results)
 
 
 def try_variants(contender: str, model: Path, folder: Path, results: Results) -> dict[str, int]:

@@ -5,31 +5,14 @@
 reports/benchmarks/translate.json  benchmarks/translate_notes.md -> reports/benchmarks/translate.md
 """
 
-from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.page import Page, Results
 from benchmarks.rounds import about
 from transformer.errors import run_main
-from transformer.files import read_json, whole_file
 
-RESULTS = Path("reports/benchmarks/translate.json")
-REPORT = RESULTS.with_suffix(".md")
-NOTES = Path(__file__).with_name("translate_notes.md")
 PYTHON_TOOLKITS = ("marian", "marian_bf16", "fairseq", "fairseq_bf16")
-
-Results = dict[str, Any]
-
-
-def main() -> None:
-    """Draw the table again."""
-    write(read_json(RESULTS))
-
-
-def write(results: Results) -> None:
-    """Write the report."""
-    with whole_file(REPORT) as temporary:
-        temporary.write_text(report(results, NOTES.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def report(results: Results, notes: str) -> str:
@@ -92,5 +75,7 @@ def _share(run: dict[str, Any]) -> str:
     return f"{run['same_as_ours']:.1%}" if "same_as_ours" in run else ""
 
 
+PAGE = Page("translate", report)
+
 if __name__ == "__main__":
-    run_main(main)
+    run_main(PAGE.draw_again)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from benchmarks import data, data_report, made_up_text
+from benchmarks import data, data_report, made_up_text, page
 from benchmarks.process_tree import run_measured
 from tasks.settings import read_corpus
 from tests.workspace import corpus_settings, sentences
@@ -117,8 +117,7 @@ def test_the_road_and_two_contenders_end_to_end(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(data, "CHECKOUT", tmp_path)
     monkeypatch.setattr(data, "FOLDER", tmp_path / "folder")
     monkeypatch.setattr(made_up_text, "FOLDER", tmp_path / "folder")
-    monkeypatch.setattr(data_report, "RESULTS", tmp_path / "data.json")
-    monkeypatch.setattr(data_report, "REPORT", tmp_path / "data.md")
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
     data.main(
         ["--pairs=500", "--side-by-side=300", "--rounds=2", "--settings=mine", "--contenders", "ours", "datasets"]
     )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import environments, streams, train, train_report
+from benchmarks import environments, page, streams, train, train_report
 from benchmarks.contenders.job import LEAST_STEPS, WARM_UP_STEPS, Finished, Stopwatch
 from transformer.files import read_json
 
@@ -88,8 +88,7 @@ def test_two_contenders_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(train.SIZES, "tiny", SMALL)
     monkeypatch.setattr(streams, "MADE_UP_PAIRS", 300)
     monkeypatch.setattr(train, "FOLDER", tmp_path / "folder")
-    monkeypatch.setattr(train_report, "RESULTS", tmp_path / "train.json")
-    monkeypatch.setattr(train_report, "REPORT", tmp_path / "train.md")
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
     contenders = ["ours", "ours_ranks", "plain_torch"]
     train.main(["--sizes=tiny", "--precisions=fp32", "--rounds=1", "--seconds=0.1", "--contenders", *contenders])
     runs = read_json(tmp_path / "train.json")["runs"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import environments, rounds, translate, translate_report
+from benchmarks import environments, page, rounds, translate, translate_report
 from tests.random_model import write_corpus, write_folder
 from transformer.errors import InputError
 from transformer.files import read_json
@@ -91,8 +91,7 @@ def test_two_contenders_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(translate, "CORPORA", tmp_path)
     monkeypatch.setattr(translate, "BATCHES", {"ours": [0], "ctranslate2": [16]})
     monkeypatch.setattr(translate, "TRIAL_SECONDS", 0.0)
-    monkeypatch.setattr(translate_report, "RESULTS", tmp_path / "translate.json")
-    monkeypatch.setattr(translate_report, "REPORT", tmp_path / "translate.md")
+    monkeypatch.setattr(page, "FOLDER", tmp_path)
     write_folder(tmp_path / "tiny")
     write_corpus(tmp_path / "software-ui-en-de")
     translate.main(["--experiment=tiny", "--rounds=1", "--seconds=0", "--contenders", "ours", "ctranslate2"])
