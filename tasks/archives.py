@@ -9,33 +9,35 @@ there is one), and later downloads, on any machine that has the note from git, a
 """
 
 import gzip
-import hashlib
 import shutil
 import sys
 import tarfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tasks.direction import check_direction
-from tasks.downloads import download
+from tasks.downloads import download, web_page
+from tasks.gz import DAMAGED
+from tasks.hashes import CHUNK, QUICK, digests
 from tasks.parallel_files import read_all, read_pairs
 from tasks.paths import DOWNLOADS, SOURCES
-from tasks.settings import Archive, Languages, StatmtOrigin
+from tasks.settings import Archive, ArchivesOrigin, Languages
 from tasks.texts import Texts
 from transformer.errors import InputError
 from transformer.files import locked, read_json, remove_unfinished, whole_file, write_json
 from transformer.progress import bar
 
 NOTES = SOURCES / "archives"
-CHUNK = 1 << 20  # bytes
-QUICK = 100_000_000  # bytes that are checked and unpacked in a second or two
 GZIP = b"\x1f\x8b"
 EXPANSION = 50  # an archive that unpacks to more times its size is no text
 
 
-def read_archives(origin: StatmtOrigin, languages: Languages, test_set: str) -> Texts:
+class _NotWhole(InputError):
+    """The archive is damaged or lacks a file."""
+
+
+def read_archives(origin: ArchivesOrigin, languages: Languages, test_set: str) -> Texts:
     """Fetch what is not here yet; the pairs of all training archives, of the set `valid` and of the set `test_set`.
 
     Bytes that are not UTF-8 become U+FFFD in training text, whose pairs the cleaning drops and counts.
@@ -74,7 +76,14 @@ def prepare(archive: Archive, downloads: Path = DOWNLOADS, notes: Path = NOTES) 
                 return files, known
         path = downloads / archive.file
         url, sha256 = _fetch(archive, path, known) if not path.is_file() else (None, _accept(archive, path, known))
-        files = unpack(path, archive.members, downloads / "unpacked" / sha256[:12], to_the_end=not known)
+        try:
+            files = unpack(path, archive.members, downloads / "unpacked" / sha256[:12], to_the_end=not known)
+        except _NotWhole as error:
+            if known:
+                raise
+            if url:  # it came just now, and nothing has shown that all of it did
+                path.unlink()
+            raise InputError(f"{error}; {'it is deleted' if url else 'delete it to fetch it anew'}") from None
         if not known:
             write_json(note, {"from": url or "a file put there", "bytes": path.stat().st_size, "sha256": sha256})
             print(f"{archive.file}: its sha256 is now in {note}: keep that in git", file=sys.stderr, flush=True)
@@ -95,7 +104,10 @@ def _fetch(archive: Archive, path: Path, known: str | None) -> tuple[str, str]:
     part = path.with_name(f"{path.name}.part")
     _need_disk(path.parent, (size or 0) - (part.stat().st_size if part.is_file() else 0), archive.file)
     found = []
-    url = download(archive.urls, part, path, size, lambda part: found.append(_check(archive, known, part)))
+    try:
+        url = download(archive.urls, part, path, size, lambda part: found.append(_check(archive, known, part)))
+    except InputError as error:
+        raise InputError(f"{error}. Add a mirror to its urls, or put the file at {path} yourself") from None
     return url, found[-1]
 
 
@@ -111,33 +123,15 @@ def _check(archive: Archive, known: str | None, path: Path) -> str:
     """The sha256 of a file; InputError unless it is the archive that is wanted, as far as one can know."""
     kind, _, published = archive.checksum.partition(":")
     wanted = {"sha256": known} if known else {"md5": published} if kind == "md5" else {}
-    digests = _digests(path, {"sha256", *wanted})
+    found = digests(path, {"sha256", *wanted})
     for name, digest in wanted.items():
-        if digests[name] != digest:
-            with path.open("rb") as start:
-                page = "; it looks like a web page" if start.read(200).lstrip().startswith(b"<") else ""
-            raise InputError(f"its {name} is {digests[name]}, not {digest}{page}")
+        if found[name] != digest:
+            raise InputError(f"its {name} is {found[name]}, not {digest}{web_page(path)}")
     if archive.bytes not in (path.stat().st_size, "unknown"):
         raise InputError(f"{path.stat().st_size:,} bytes, not {archive.bytes:,}")
     if not tarfile.is_tarfile(path):
         raise InputError("no archive that can be opened")
-    return digests["sha256"]
-
-
-def _digests(path: Path, names: set[str]) -> dict[str, str]:
-    """Hashes of a file's bytes, by name, in hexadecimal."""
-    hashes = {name: hashlib.new(name, usedforsecurity=False) for name in names}
-    with path.open("rb") as file, _bar(path, "checking") as shown:
-        while chunk := file.read(CHUNK):
-            for one in hashes.values():
-                one.update(chunk)
-            shown.update(len(chunk))
-    return {name: one.hexdigest() for name, one in hashes.items()}
-
-
-def _bar(path: Path, what: str) -> Any:
-    size = path.stat().st_size
-    return bar(size, f"{path.name}: {what}", "B", hidden=size < QUICK)
+    return found["sha256"]
 
 
 def unpack(path: Path, names: list[str], folder: Path, to_the_end: bool) -> list[Path]:
@@ -149,9 +143,10 @@ def unpack(path: Path, names: list[str], folder: Path, to_the_end: bool) -> list
     """
     wanted = {name: folder / name for name in names}
     missing = {name for name, file in wanted.items() if not file.is_file()}
-    limit, grown = EXPANSION * path.stat().st_size, 0
+    size = path.stat().st_size
+    limit, grown = EXPANSION * size, 0
     try:
-        with path.open("rb") as raw, _bar(path, "unpacking") as shown:
+        with path.open("rb") as raw, bar(size, f"{path.name}: unpacking", "B", hidden=size < QUICK) as shown:
             content = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == GZIP else raw
             with tarfile.open(fileobj=content, mode="r|") as packed:
                 while (missing or to_the_end) and (member := packed.next()):
@@ -164,10 +159,10 @@ def unpack(path: Path, names: list[str], folder: Path, to_the_end: bool) -> list
                         missing.remove(name)
             while to_the_end and content.read(CHUNK):
                 pass
-    except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: damaged: {error}; delete it to fetch it anew") from None
+    except (tarfile.TarError, *DAMAGED) as error:
+        raise _NotWhole(f"{path}: damaged: {error}") from None
     if missing:
-        raise InputError(f"{path}: has no {', '.join(sorted(missing))}")
+        raise _NotWhole(f"{path}: has no {', '.join(sorted(missing))}")
     return list(wanted.values())
 
 

@@ -11,11 +11,11 @@ from transformer.errors import InputError
 SAMPLE = 2000  # pairs
 ENOUGH = 20  # words, below which nothing is said
 
-# Frequent words of a language that are none in the others here.
+# Frequent words of a language that the others here have in names and abbreviations at most, whatever their case.
 COMMON = {
-    "en": {"the", "of", "and", "that", "is", "with", "you", "this", "have", "are", "it", "not", "your", "they"},
-    "de": {"der", "das", "und", "ist", "nicht", "mit", "ein", "eine", "den", "dem", "auf", "für", "sie", "wird"},
-    "fr": {"le", "la", "les", "et", "du", "une", "que", "est", "dans", "pour", "pas", "vous", "avec", "sur"},
+    "en": {"the", "of", "and", "that", "is", "with", "you", "this", "have", "are", "your", "they", "from", "which"},
+    "de": {"der", "das", "und", "ist", "nicht", "auch", "ein", "eine", "oder", "dem", "auf", "für", "sie", "wird"},
+    "fr": {"le", "la", "les", "et", "une", "que", "est", "dans", "cette", "sont", "pas", "vous", "avec", "sur"},
 }
 
 

@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, InvalidURL
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,13 @@ def download(urls: list[str], part: Path, path: Path, size: int | None, check: C
         part.replace(path)
         _said(part).unlink(missing_ok=True)
         return url
-    raise InputError(f"{'; '.join(faults)}. Add a mirror to its urls, or put the file at {path} yourself")
+    raise InputError("; ".join(faults))
+
+
+def web_page(path: Path) -> str:
+    """The end of a message about a file that is not the wanted one, if it begins as a web page does; else nothing."""
+    with path.open("rb") as file:
+        return "; it looks like a web page" if file.read(200).lstrip().startswith(b"<") else ""
 
 
 def _check(url: str, part: Path, check: Callable[[Path], object]) -> None:
@@ -91,20 +97,27 @@ def _transfer(url: str, part: Path, size: int | None, name: str) -> None:
     done = _bytes(part)
     if size is not None and done == size:
         return  # whole, but its check was cut off
+    with _ask(url, part, done) as answer:
+        start, total = _range(url, answer, done)
+        if size is not None and total is not None and total != size:
+            raise _Unavailable(f"{url}: {total:,} bytes, not {size:,}")
+        write_json(_said(part), {"validator": _validator(answer.headers)})
+        _save(answer, part, start, total, name)
+
+
+def _ask(url: str, part: Path, done: int) -> Any:
+    """The server's answer, to be closed by `with`."""
     try:
-        with urllib.request.urlopen(_request(url, part, done), timeout=PATIENCE) as answer:
-            start, total = _range(url, answer, done)
-            if size is not None and total is not None and total != size:
-                raise _Unavailable(f"{url}: {total:,} bytes, not {size:,}")
-            write_json(_said(part), {"validator": _validator(answer.headers)})
-            _save(answer, part, start, total, name)
+        return urllib.request.urlopen(_request(url, part, done), timeout=PATIENCE)
     except urllib.error.HTTPError as error:
         if error.code == 416:  # there is no rest: whole already, or another file by now
             part.unlink(missing_ok=True)
             raise _Cut("the file on the server is another one now") from None
         fault = f"the server answers {error.code} {error.reason}"
         raise (_Cut(fault) if error.code in PASSING else _Unavailable(f"{url}: {fault}")) from None
-    except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
+    except (ValueError, InvalidURL) as error:
+        raise _Unavailable(f"{url}: no address: {error}") from None
+    except (OSError, HTTPException) as error:
         raise _Cut(f"cannot be fetched: {getattr(error, 'reason', error)}") from None
 
 
@@ -140,7 +153,7 @@ def _save(answer: Any, part: Path, start: int, total: int | None, name: str) -> 
     with part.open("r+b" if start else "wb") as file, bar(total, f"{name}: downloading", "B", done=start) as shown:
         file.seek(start)
         try:
-            while chunk := answer.read(CHUNK):
+            while chunk := _read(answer):
                 file.write(chunk)
                 shown.update(len(chunk))
         finally:
@@ -148,6 +161,14 @@ def _save(answer: Any, part: Path, start: int, total: int | None, name: str) -> 
             os.fsync(file.fileno())
     if total is not None and _bytes(part) < total:
         raise _Cut(f"cut off after {_bytes(part):,} of {total:,} bytes")
+
+
+def _read(answer: Any) -> bytes:
+    """The next bytes; of all that can fail while a file is saved, only this may go better in a while."""
+    try:
+        return bytes(answer.read(CHUNK))
+    except (OSError, HTTPException) as error:
+        raise _Cut(f"cut off: {error}") from None
 
 
 def _bytes(path: Path) -> int:

@@ -11,24 +11,17 @@ HASH is that in tiny.tar.gz.sha256; take it from someone you trust, since it is 
 """
 
 import argparse
-import gzip
 import re
 import tarfile
 import tempfile
-import urllib.error
-import urllib.request
-import zlib
-from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 
+from tasks.downloads import download, web_page
+from tasks.gz import DAMAGED
 from tasks.paths import MODELS
 from transformer.errors import InputError, run_main
 from transformer.files import sha256, whole_folder
-from transformer.progress import bar
 from transformer.translator import Translator
-
-PATIENCE = 60  # seconds that a server may be silent
-CHUNK = 1 << 20  # bytes
 
 
 def main() -> None:
@@ -57,31 +50,21 @@ def fetch_model(archive: str, expected: str, name: str | None, models: Path) -> 
         file = Path(archive)
         if re.match("https?://", archive):
             file = Path(temporary) / "archive"
-            _download(archive, file)
-        elif not file.is_file():
+            part = file.with_suffix(".part")
+            download([archive], part, file, None, lambda part: _check_hash(part, expected))
+        elif file.is_file():
+            try:
+                _check_hash(file, expected)
+            except InputError as error:
+                raise InputError(f"{archive}: {error}") from None
+        else:
             raise InputError(f"{archive}: no such file, nor an address that starts with http:// or https://")
-        if (found := sha256(file)) != expected:
-            with file.open("rb") as start:
-                page = "; it looks like a web page" if start.read(200).lstrip().startswith(b"<") else ""
-            raise InputError(f"{archive}: its sha256 is {found}, not {expected}{page}; nothing was unpacked")
         return _unpack(archive, file, name, models)
 
 
-def _download(address: str, path: Path) -> None:
-    """Save what is at the address; InputError unless the server sends all of it."""
-    try:
-        with urllib.request.urlopen(address, timeout=PATIENCE) as answer, path.open("wb") as file:
-            size = int(answer.headers["Content-Length"]) if answer.headers["Content-Length"] else None
-            with bar(size, address, "B") as shown:
-                while chunk := answer.read(CHUNK):
-                    file.write(chunk)
-                    shown.update(len(chunk))
-    except urllib.error.HTTPError as error:
-        raise InputError(f"{address}: the server answers {error.code} {error.reason}") from None
-    except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError, ValueError) as error:
-        raise InputError(f"{address}: cannot be fetched: {getattr(error, 'reason', error)}") from None
-    if size is not None and path.stat().st_size != size:
-        raise InputError(f"{address}: ended after {path.stat().st_size:,} of {size:,} bytes; try again")
+def _check_hash(file: Path, expected: str) -> None:
+    if (found := sha256(file)) != expected:
+        raise InputError(f"its sha256 is {found}, not {expected}{web_page(file)}; nothing was unpacked")
 
 
 def _unpack(archive: str, file: Path, name: str | None, models: Path) -> Path:
@@ -100,7 +83,7 @@ def _unpack(archive: str, file: Path, name: str | None, models: Path) -> Path:
                     alone = member.replace(name=PurePosixPath(member.name).name, deep=False)
                     packed.extract(alone, temporary, filter="data")
                 _check(archive, temporary)
-    except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+    except (tarfile.TarError, *DAMAGED) as error:
         raise InputError(f"{archive}: cannot be unpacked: {error}") from None
     return folder
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from tasks.direction import check_direction
+from tasks.hashes import digests
 from tasks.parallel_files import expand
 from tasks.settings import HubOrigin, Languages
 from tasks.texts import Pair, Texts
 from transformer.errors import InputError
-from transformer.files import sha256
 
 SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 ROWS = 1000  # at once
@@ -93,7 +93,7 @@ def _on_hub(origin: HubOrigin) -> dict[str, list[File]]:
 
 def _known_by(origin: HubOrigin, name: str) -> dict[str, str]:
     """On the hub the commit in the name says which version a file is; on this machine its hash, wherever it lies."""
-    return {"file": Path(name).name, "sha256": sha256(Path(name))} if is_folder(origin) else {"file": name}
+    return {"file": Path(name).name, **digests(Path(name), ["sha256"])} if is_folder(origin) else {"file": name}
 
 
 def _read(files: list[File], languages: Languages) -> Iterator[Pair]:
@@ -102,7 +102,7 @@ def _read(files: list[File], languages: Languages) -> Iterator[Pair]:
 
 def _pairs(name: str, opener: Callable[[], Any], languages: Languages) -> Iterator[Pair]:
     from httpx2 import HTTPError
-    from pyarrow import ArrowInvalid
+    from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
     codes = languages.source, languages.target
@@ -116,5 +116,5 @@ def _pairs(name: str, opener: Callable[[], Any], languages: Languages) -> Iterat
             for batch in file.iter_batches(ROWS, columns=columns):
                 texts = batch.column("translation")
                 yield from zip(*(texts.field(code).fill_null("").to_pylist() for code in codes), strict=True)
-    except (ArrowInvalid, HTTPError, OSError) as error:
+    except (ArrowException, HTTPError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: cannot be read: {str(error).partition(chr(10))[0]}") from None

@@ -8,7 +8,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
+
+from transformer.errors import InputError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,7 +28,7 @@ def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: i
     """Yield task(item) for each item, in order, with few items in memory at once.
 
     `task` is pickled once for each process, so it may hold tables that all items need. With one process, or for
-    so `few` items, the work is done here: other processes take a second to start.
+    so `few` items, the work is done here: other processes take a second to start. InputError if one is killed.
     """
     items = iter(items)
     first = list(itertools.islice(items, few + 1))
@@ -35,6 +38,7 @@ def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: i
     waiting: deque[Future[Result]] = deque()
     # A forked child could hang on a lock that a thread of this process held.
     start = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
     with ProcessPoolExecutor(processes, start, _begin, (task,)) as pool:
         try:
             for item in itertools.chain(first, items):
@@ -43,9 +47,11 @@ def in_order(task: Callable[[Item], Result], items: Iterable[Item], processes: i
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
-        except BaseException:  # Ctrl-C too: the pool would wait until all that was submitted is done
-            for process in multiprocessing.active_children():
+        except BaseException as error:  # Ctrl-C too: the pool would wait until all that was submitted is done
+            for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise InputError("a process that shares the work was killed, most likely for want of memory") from None
             raise
 
 

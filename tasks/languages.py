@@ -47,7 +47,10 @@ def other_script(text: str, side: Side) -> bool:
 
 
 def other_language(text: str, side: Side) -> bool:
-    """More frequent words of the other side than of its own, or hardly any of its own among many words."""
+    """More frequent words of the other side than of its own, or hardly any of its own among many words.
+
+    Not for languages that are written without spaces: nothing is a frequent word there.
+    """
     words = _WORD.findall(text.lower())
     own = sum(word in side.words for word in words)
     if len(words) >= _FEWEST_WORDS and own < _LEAST_SHARE * len(words):

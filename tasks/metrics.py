@@ -29,6 +29,7 @@ COMPOUND = re.compile(r"(\S)-(\S)")
 QUOTES = str.maketrans(dict.fromkeys("„“”‟", '"'))
 # What looks tokenised: a space before a full stop at the end, or before a comma with another behind it.
 TOKENISED = re.compile(r"\w \.$|\w , \w|@-@")
+# Any escape of HTML: a sign of a fault, whether or not it is one of those that the cleaning of training text undoes.
 ESCAPED = re.compile(r"&(?:amp|quot|apos|lt|gt|#\d+|#x[0-9a-fA-F]+);")
 LOOKS_TOKENISED = 0.1  # of the lines: from here on it is no accident
 

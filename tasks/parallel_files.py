@@ -5,21 +5,20 @@ ends. A byte-order mark at the start of a file is dropped. A .tsv has no quoting
 """
 
 import collections
-import gzip
 import itertools
 import os
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
 from tasks.direction import check_direction
+from tasks.gz import open_gz
+from tasks.hashes import digests
 from tasks.settings import FilesOrigin, Languages
 from tasks.sgm import read_sgm
 from tasks.texts import Pair, Texts
 from transformer.errors import InputError
-from transformer.files import sha256
 
 SPLITS = ("train", "valid", "test")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -34,7 +33,7 @@ def read_files(origin: FilesOrigin, languages: Languages) -> Texts:
     files = find_files(origin)
     pairs: dict[str, Iterable[Pair]] = {split: read_all(parts, languages) for split, parts in files.items()}
     sources = [
-        {"split": split, "file": path.name, "sha256": sha256(path)}
+        {"split": split, "file": path.name, **digests(path, ["sha256"])}
         for split, parts in files.items()
         for path in itertools.chain(*parts)
     ]
@@ -47,10 +46,6 @@ def find_files(origin: FilesOrigin) -> dict[str, list[list[Path]]]:
     files = {split: [[folder / name for name in pair] for pair in getattr(origin, split)] for split in SPLITS}
     for split, parts in files.items():
         for paths in parts:
-            if len(paths) == 1 and not _is(paths[0], ".tsv"):
-                raise InputError(
-                    f"origin.{split}: {paths[0].name} is one file, so it must be a .tsv or .tsv.gz; else give two"
-                )
             for path in paths:
                 if not path.is_file():
                     raise InputError(f"{path}: no such file (origin.{split})")
@@ -74,8 +69,8 @@ def read_all(parts: Iterable[list[Path]], languages: Languages, errors: Errors =
 def read_pairs(paths: list[Path], errors: Errors = "strict") -> Iterator[Pair]:
     """Yield the pairs of one or two files, every line of them, unchanged.
 
-    InputError for files of different length, an empty file, text that is not UTF-8 (if errors are "strict"), a damaged
-    .gz, a .tsv line without exactly two columns: with file and line.
+    InputError for files of different length, an empty file, text that is not UTF-8 (if errors are "strict"), a .tsv
+    line without exactly two columns: with file and line; and for a damaged .gz.
     """
     if len(paths) == 1:
         pairs = _read_tsv(paths[0], errors)
@@ -126,7 +121,7 @@ def _counted(lines: Iterator[str], counts: list[int], side: int) -> Iterator[str
 def _read_lines(path: Path, errors: Errors) -> Iterator[str]:
     number = 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with open_gz(path) as file:
             for number, line in enumerate(file, 1):
                 start = len(BYTE_ORDER_MARK) if number == 1 and line.startswith(BYTE_ORDER_MARK) else 0
                 yield line[start:].removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
@@ -134,5 +129,3 @@ def _read_lines(path: Path, errors: Errors) -> Iterator[str]:
         raise InputError(
             f"{path}, line {number}: not UTF-8 ({error.reason}); convert the file, say with iconv"
         ) from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: damaged after line {number}: {error}") from None

@@ -117,16 +117,17 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
     rows = []
     for name, experiment in params.experiments.items():
         if name not in scores:
-            test_set = params.corpora[experiment.corpus].test_set
+            corpus = params.corpora[experiment.corpus]
+            test_set = f"{corpus.test_set} {corpus.languages.source}-{corpus.languages.target}"
             rows.append([name, experiment.preset, test_set, "not run", *[""] * (len(header) - 4)])
             continue
         test, training = scores[name]["scores"]["test"], scores[name]["training"]
-        made_by, corpus, languages = training["made_by"][-1], scores[name]["corpus"], training["languages"]
+        made_by, languages = training["made_by"][-1], training["languages"]
         machine = made_by["machine"]
         rows.append([
             name,
             training["preset"],
-            f"{corpus['test_set']} {languages['source']}-{languages['target']}",
+            f"{scores[name]['corpus']['test_set']} {languages['source']}-{languages['target']}",
             f"**{test['bleu']['score']:.2f}**",
             f"{test['bleu_paper']['score']:.2f}",
             f"{test['chrf']['score']:.2f}",

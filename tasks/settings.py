@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from transformer.errors import InputError, did_you_mean
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
@@ -58,8 +58,17 @@ def _pairs_of_files(value: Any) -> Any:
     return [value] if one else value
 
 
+def _one_tsv_or_two_files(names: list[str]) -> list[str]:
+    tables = [name for name in names if name.removesuffix(".gz").endswith(".tsv")]
+    if len(names) == 1 and not tables:
+        raise ValueError(f"{names[0]} is one file, so it must be a .tsv or .tsv.gz; else give two")
+    if len(names) == 2 and tables:
+        raise ValueError(f"{tables[0]} holds both sides by itself; several such files are written [[a.tsv], [b.tsv]]")
+    return names
+
+
 FILES = Annotated[
-    list[Annotated[list[str], Field(min_length=1, max_length=2)]],
+    list[Annotated[list[str], Field(min_length=1, max_length=2), AfterValidator(_one_tsv_or_two_files)]],
     Field(min_length=1),
     BeforeValidator(_pairs_of_files),
 ]
@@ -92,20 +101,22 @@ class Archive(Settings):
         pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|unknown)$",
         description="as published; without a sha256 the first download's is noted, and later ones are held to it",
     )
-    members: list[MEMBER] = Field(min_length=1, max_length=2, description="source and target, or one .tsv")
+    members: Annotated[list[MEMBER], AfterValidator(_one_tsv_or_two_files)] = Field(
+        min_length=1, max_length=2, description="source and target, or one .tsv"
+    )
 
 
-class StatmtOrigin(Settings):
+class ArchivesOrigin(Settings):
     """Parallel text from published archives, such as those of the WMT tasks at statmt.org."""
 
-    kind: Literal["statmt"]
+    kind: Literal["archives"]
     terms: str = Field(description="where it says what one may do with the text")
     train: list[Archive] = Field(min_length=1)
     valid: str = Field(description="one of `sets`")
     sets: dict[str, Archive] = Field(description="held-out sets by name; the corpus's test_set is one of them")
 
     @model_validator(mode="after")
-    def _known(self) -> "StatmtOrigin":
+    def _known(self) -> "ArchivesOrigin":
         if self.valid not in self.sets:
             raise ValueError(f"valid: no set {self.valid!r}; {did_you_mean(self.valid, self.sets)}")
         return self
@@ -124,11 +135,15 @@ class HubOrigin(Settings):
     valid: str = Field(description="which set its validation split is, by name")
 
 
-ORIGIN = WheelsOrigin | FilesOrigin | StatmtOrigin | HubOrigin
+ORIGIN = WheelsOrigin | FilesOrigin | ArchivesOrigin | HubOrigin
 
 
 class Cleaning(Settings):
     """Which training pairs are dropped, both sides together, each counted under its reason. Test lines never are.
+
+    Whatever the settings, pairs with damaged characters or an empty side are dropped, letters and their marks composed
+    (NFC) and invisible characters removed: the sub-words take text as it is translated later, which is normalised in
+    the same way, and a pair of which a side is missing or damaged teaches nothing but that.
 
     Of valid only those are dropped that no model is trained on: with damaged characters, an empty side or more than
     max_characters.
@@ -184,7 +199,9 @@ class Corpus(Settings):
 
     @model_validator(mode="after")
     def _test_set_exists(self) -> "Corpus":
-        if isinstance(self.origin, StatmtOrigin) and self.test_set not in self.origin.sets:
+        if self.test_set == self.origin.valid:
+            raise ValueError(f"test_set and origin.valid are both {self.test_set}: the test must be text unseen so far")
+        if isinstance(self.origin, ArchivesOrigin) and self.test_set not in self.origin.sets:
             raise ValueError(
                 f"test_set: origin.sets has no {self.test_set!r}; {did_you_mean(self.test_set, self.origin.sets)}"
             )

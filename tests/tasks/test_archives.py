@@ -112,7 +112,7 @@ def test_an_archive_that_was_put_there_by_hand_is_taken(server):
 def test_what_is_not_the_archive_is_not_kept(server, content, message):
     archive = serve(server, GOOD)
     server.files["a.tgz"] = content
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=rf"{message}.*\. Add a mirror to its urls, or put the file at .*a\.tgz"):
         prepare(archive)
     assert [path.name for path in Path("data/downloads").iterdir()] == ["a.tgz.lock"]
 
@@ -159,6 +159,18 @@ def test_what_cannot_be_opened_or_lacks_a_file_is_not_noted(server, content):
     with pytest.raises(InputError, match=r"a\.tgz: (no archive that can be opened|damaged: .*|has no training/a\.de)"):
         prepare(archive)
     assert not archives.NOTES.exists()
+    assert not Path("data/downloads/a.tgz").exists()
+
+
+@pytest.mark.fault("F08")
+def test_a_file_that_was_put_there_is_not_deleted_but_named(server):
+    archive = serve(server, GOOD[:-20], checksum="unknown", bytes="unknown")
+    path = Path("data/downloads/a.tgz")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(GOOD[:-20])
+    with pytest.raises(InputError, match=r"a\.tgz: damaged: .*; delete it to fetch it anew"):
+        prepare(archive)
+    assert path.exists()
 
 
 def link(kind):

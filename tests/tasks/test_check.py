@@ -59,7 +59,7 @@ def test_every_corpus_has_a_fingerprint_wherever_its_files_are(project, monkeypa
     check([])
     assert "missing" in fingerprint(project)
     assert fingerprint(project, "software-ui-en-de") == {"kind": "wheels"}
-    assert fingerprint(project, "wmt14-en-de") == {"kind": "statmt"}
+    assert fingerprint(project, "wmt14-en-de") == {"kind": "archives"}
 
 
 def test_files_that_went_away_do_not_make_results_look_old(project, monkeypatch):
@@ -78,7 +78,7 @@ def test_files_that_an_experiment_needs_must_be_there(project):
 
 def test_text_that_is_fetched_needs_none_of_the_users_files(project):
     check(["base", "big-en-fr"])
-    assert fingerprint(project, "wmt14-en-de") == fingerprint(project, "wmt14-en-fr") == {"kind": "statmt"}
+    assert fingerprint(project, "wmt14-en-de") == fingerprint(project, "wmt14-en-fr") == {"kind": "archives"}
 
 
 def test_a_folder_in_the_hubs_layout_is_watched_too(project):

@@ -31,7 +31,9 @@ def rows(count, start=0, padding=""):
 
 def write(path, translations, group=1000):
     path.parent.mkdir(parents=True, exist_ok=True)
-    table = pyarrow.table({"translation": pyarrow.array(translations)})
+    table = pyarrow.table(
+        {"translation": translations if isinstance(translations, pyarrow.Array) else pyarrow.array(translations)}
+    )
     pyarrow.parquet.write_table(table, path, row_group_size=group)
 
 
@@ -79,6 +81,8 @@ def test_a_text_that_is_missing_is_empty(folder):
 
 
 TEST = "de-en/test-00000-of-00001.parquet"
+GERMAN, ENGLISH = pyarrow.array([b"f\xfcnf"]).view(pyarrow.string()), pyarrow.array(["five"])
+NOT_UTF8 = pyarrow.StructArray.from_arrays([GERMAN, ENGLISH], ["de", "en"])
 
 
 @pytest.mark.parametrize(
@@ -87,8 +91,9 @@ TEST = "de-en/test-00000-of-00001.parquet"
         (lambda folder: (folder / TEST).unlink(), r"de-en: no file test-\*\.parquet"),
         (lambda folder: write(folder / TEST, [{"cs": "a", "en": "b"}]), r"test-.*parquet: no text translation\.de"),
         (lambda folder: (folder / TEST).write_bytes(b"<html>"), r"test-.*parquet: cannot be read: .*footer"),
+        (lambda folder: write(folder / TEST, NOT_UTF8), r"test-.*parquet: cannot be read: .*utf-8"),
     ],
-    ids=["no file", "another language", "a page"],
+    ids=["no file", "another language", "a page", "not UTF-8"],
 )
 def test_what_cannot_be_read_is_named(folder, change, message):
     change(folder)

@@ -1,15 +1,16 @@
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
-from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import psutil
 import pytest
 
 from tasks.in_order import in_order
+from transformer.errors import InputError
 
 PROJECT = Path(__file__).parents[2]
 
@@ -18,6 +19,10 @@ def sleepy(item):
     """Later items are done sooner; returns the process, too."""
     time.sleep(0.02 * (8 - item))
     return item, os.getpid()
+
+
+def divide(item):
+    return 1 / item
 
 
 def die(item):
@@ -41,9 +46,21 @@ def test_items_are_taken_as_results_are_wanted():
     assert len(taken) < 10
 
 
-def test_a_process_that_is_killed_is_an_error_and_no_wait():
-    with pytest.raises(BrokenProcessPool):
+def test_a_process_that_is_killed_is_one_line_and_no_wait():
+    with pytest.raises(InputError, match="a process that shares the work was killed, most likely for want of memory"):
         list(in_order(die, range(8), 2, few=3))
+
+
+def test_an_error_ends_only_the_processes_that_share_the_work():
+    other = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
+    other.start()
+    try:
+        with pytest.raises(ZeroDivisionError):
+            list(in_order(divide, [1, 1, 1, 0, 1, 1], 2, few=3))
+        assert multiprocessing.active_children() == [other]
+    finally:
+        other.kill()
+        other.join()
 
 
 def test_no_process_outlives_a_parent_that_was_killed(tmp_path):

@@ -108,11 +108,6 @@ def test_a_missing_file_is_named_with_its_key(tmp_path):
         find_files(origin(str(tmp_path), ["none.en", "none.de"]))
 
 
-def test_one_plain_file_is_not_two_languages(tmp_path):
-    with pytest.raises(InputError, match=r"origin\.train: text\.en is one file"):
-        find_files(origin(str(tmp_path), ["text.en"]))
-
-
 def test_several_pairs_of_files_follow_each_other(tmp_path):
     two(tmp_path, b"one\ntwo\n", b"eins\nzwei\n")
     (tmp_path / "more.tsv").write_text("three\tdrei\n")

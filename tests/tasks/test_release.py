@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks import downloads
 from tasks.evaluate import evaluate
 from tasks.fetch_model import fetch_model
 from tasks.lines import write_lines
@@ -32,6 +33,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_json(folder / "scores.json", {"training": read_json(model / "training.json"), "scores": {}})
     release(model, folder / "scores.json", folder / "releases")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that fails is tried again at once."""
+    monkeypatch.setattr(downloads, "PAUSES", (0,))
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -146,7 +153,7 @@ def test_a_model_that_is_there_stays_and_the_new_one_can_have_another_name(made:
         ("/none.tar.gz", "the server answers 404"),
         ("/page.tar.gz", "looks like a web page; nothing was unpacked"),
         ("/torn.tar.gz", "its sha256 is"),
-        ("/short", "ended after 4 of 1,000 bytes"),
+        ("/short", "cut off after 4 of 1,000 bytes"),
     ],
 )
 def test_what_is_not_the_release_is_refused_and_leaves_nothing(

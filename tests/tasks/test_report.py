@@ -89,7 +89,7 @@ def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_an
 
 
 def test_a_row_that_was_not_run_says_so() -> None:
-    assert "| unrun | test | made-up | not run |" in report.table2(PARAMS, {"e": scores()}, PAPER, [])
+    assert "| unrun | test | made-up en-xx | not run |" in report.table2(PARAMS, {"e": scores()}, PAPER, [])
 
 
 def test_with_no_scores_there_are_only_the_papers_rows() -> None:

@@ -88,6 +88,8 @@ def test_multi30k_tiny_is_as_published() -> None:
         (("corpora", "c", "origin"), "foldr", "x", "corpora.c.origin.foldr is not a setting; did you mean 'folder'"),
         (("corpora", "c", "origin"), "train", [], "corpora.c.origin.train"),
         (("corpora", "c", "origin"), "train", [["a", "b", "c"]], "corpora.c.origin.train.0: .*at most 2 items"),
+        (("corpora", "c", "origin"), "train", ["a.en"], "origin.train.0: a.en is one file, so it must be a .tsv"),
+        (("corpora", "c", "origin"), "train", ["a.tsv", "b.tsv.gz"], r"a.tsv holds both .* \[\[a.tsv\], \[b.tsv\]\]"),
         (("corpora", "c", "shards"), "buckets", [8, 4], "corpora.c.shards: buckets must rise"),
         (("corpora",), "a b", {}, "corpora.a b"),
         (("corpora", "c", "languages"), "target", "en", "corpora.c.languages: source and target must have different"),
@@ -112,6 +114,8 @@ def test_a_mistake_is_one_line_that_names_the_key(
     [
         ((), "test_set", "newstest14", "corpora.c: test_set: origin.sets has no 'newstest14'; did you mean"),
         (("origin",), "valid", "newstest213", "corpora.c.origin: valid: no set 'newstest213'; did you mean"),
+        ((), "test_set", "newstest2013", "corpora.c: test_set and origin.valid are both newstest2013"),
+        (("origin", "train", 0), "members", ["a.en", "b.tsv"], "origin.train.0.members: b.tsv holds both sides"),
         (("origin", "train", 0), "checksum", "sha256:00", r"corpora.c.origin.train.0.checksum: .*'sha256:00'"),
         (("origin", "train", 0), "file", "../a.tgz", r"corpora.c.origin.train.0.file: .*'../a.tgz'"),
         (("origin", "train", 0), "urls", ["file:///etc/passwd"], "corpora.c.origin.train.0.urls.0"),
