@@ -56,7 +56,7 @@ class BlockWriter:
 
     @cached_property
     def _prepare(self) -> list[Callable[[list[str]], list[str]]]:
-        """For each side what is done before normalising, which the encoder does."""
+        """For each side what the corpus's text settings ask for besides normalising, which the encoder does anyway."""
         if self.text == TextSettings(lowercase=False, tokenise="none"):
             return [list, list]
         sides = [Preparation(self.text, language) for language in self.languages]
@@ -73,7 +73,7 @@ class BlockWriter:
         shards: dict[int, _Shard] = {}
         for batch in self._batches(block):
             lengths = [batch.column(side).value_lengths().to_numpy() for side in ("source", "target")]
-            faults, buckets = sort(lengths[0], lengths[1], self.settings)
+            faults, buckets = classify(lengths[0], lengths[1], self.settings)
             counts.update(f"dropped: {FAULTS[fault]}" for fault in faults[faults > 0].tolist())
             for bucket in np.unique(buckets[faults == 0]).tolist():
                 rows = batch.take(pa.array(np.flatnonzero((faults == 0) & (buckets == bucket))))
@@ -98,7 +98,7 @@ class BlockWriter:
             first += len(lines)
 
 
-def sort(source_lengths: Ints, target_lengths: Ints, settings: ShardSettings) -> tuple[Ints, Ints]:
+def classify(source_lengths: Ints, target_lengths: Ints, settings: ShardSettings) -> tuple[Ints, Ints]:
     """For each pair: why it is left out, as a place in FAULTS (0 if it is kept), and the bound of its bucket."""
     shorter, longer = np.minimum(source_lengths, target_lengths), np.maximum(source_lengths, target_lengths)
     reasons = [shorter == 0, longer > settings.max_length, longer + 1 > settings.max_ratio * (shorter + 1)]

@@ -13,19 +13,19 @@ file). Readable by pandas, pyarrow.dataset and `datasets` alike; the folder `buc
 
 The corpus is cut into blocks of `rows_per_shard` lines; part K of a bucket holds what block K has of its lengths, so
 that the number of processes changes no byte. All is written into data/shards/.C.unfinished, with a record of each block
-that is done. Started again after a stop, the stage does the other blocks, unless its input changed.
+that is done. Started again after a stop, the stage does the other blocks, unless its input or its code changed.
 """
 
 import shutil
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
-
-import pyarrow as pa
 
 from tasks.block_writer import BlockWriter
 from tasks.blocks import Block, cut
@@ -41,6 +41,12 @@ from transformer.subwords import Subwords
 SPLITS = ("train", "valid")
 MOST_PROCESSES = 8  # each takes 300 MB
 WORTH_A_PROCESS = 100_000  # pairs: fewer are encoded before another process has started
+# Of another version of these, blocks may have other bytes.
+MAKERS = (
+    "tasks/block_writer.py", "tasks/blocks.py", "tasks/encoding.py", "tasks/shards.py", "transformer/bpe.py",
+    "transformer/special_symbols.py", "transformer/subwords.py", "transformer/text.py", "transformer/wordpieces.py",
+)  # fmt: skip
+LIBRARIES = ("numpy", "pyarrow", "sacremoses", "sentencepiece")
 
 
 def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Path, processes: int = 1) -> None:
@@ -54,7 +60,7 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
     model = Subwords(subwords / "subwords.model")
     text = TextSettings(**read_json(subwords / "subwords.json")["text"])
     made_from = {"corpus": sha256(corpus / "corpus.json"), "subwords": model.sha256, "text": text.model_dump()}
-    made_from |= {"settings": settings.model_dump(), "pyarrow": pa.__version__}
+    made_from |= {"settings": settings.model_dump(), "made_by": _made_by()}
     blocks = [block for split in SPLITS for block in _cut(corpus, split, description, settings)]
     with resumed_folder(out, made_from) as folder:
         counter = get_context("spawn").Value("q", 0)
@@ -71,6 +77,12 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
         shutil.rmtree(folder / "done")
         known = {"languages": description["languages"], "vocabulary": model.size, "subwords_sha256": model.sha256}
         write_json(folder / "manifest.json", {**known, "splits": splits})
+
+
+def _made_by() -> dict[str, str]:
+    project = Path(__file__).parents[1]
+    code = {name: sha256(project / name) for name in MAKERS}
+    return code | {name: version(name) for name in LIBRARIES} | {"unicode": unicodedata.unidata_version}
 
 
 def _cut(corpus: Path, split: str, description: Any, settings: ShardSettings) -> list[Block]:
@@ -125,9 +137,10 @@ def _sum_up(source: Path, records: list[Any]) -> dict[str, Any]:
 def main() -> None:
     """Write the shards of the corpus named on the command line."""
     name = key_argument("corpus")
+    settings = read_corpus(name, "shards").shards
     small = read_json(CORPORA / name / "corpus.json")["pairs"]["train"] < WORTH_A_PROCESS
     processes = 1 if small else min(usable_processors(), MOST_PROCESSES)
-    write_shards(CORPORA / name, SUBWORDS / name, read_corpus(name, "shards").shards, SHARDS / name, processes)
+    write_shards(CORPORA / name, SUBWORDS / name, settings, SHARDS / name, processes)
 
 
 if __name__ == "__main__":

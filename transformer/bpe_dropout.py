@@ -6,7 +6,6 @@ usual cut. How a pair is cut is a function of (seed, epoch, pair) alone, so that
 if it had not been, on any number of ranks.
 """
 
-from collections.abc import Sequence
 from random import Random
 
 import numpy as np
@@ -39,7 +38,7 @@ class BpeDropout:
             random = Random(f"{self._seed} {epoch} {i}")
             sources.append(self._sentence(pairs.source(i).tolist(), random))
             targets.append(self._sentence(pairs.target(i).tolist(), random))
-        return Pairs(*_flat(sources), *_flat(targets))
+        return Pairs.of(sources, targets)
 
     def _sentence(self, ids: list[int], random: Random) -> list[int]:
         found: list[int] = []
@@ -68,10 +67,3 @@ class BpeDropout:
             if at < 0:
                 return [self._ids[symbol] for symbol in symbols]
             symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
-
-
-def _flat(sentences: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-    """Tokens, offsets and lengths, as `Pairs` has them."""
-    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
-    tokens = np.array([i for sentence in sentences for i in sentence], np.int32)
-    return tokens, np.cumsum([0, *lengths], dtype=np.int64), lengths

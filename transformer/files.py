@@ -72,6 +72,7 @@ def _take_place(temporary: Path, path: Path) -> None:
     for item in [*temporary.rglob("*"), temporary]:
         flush(item)
     old = temporary.with_suffix(".old.tmp")
+    shutil.rmtree(old, ignore_errors=True)  # a process that was killed here may have left some of it
     if path.exists():
         path.replace(old)
     temporary.replace(path)

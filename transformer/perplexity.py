@@ -5,14 +5,12 @@ vocabularies. End symbols count as sub-words and as words, since the model must 
 """
 
 import math
-from itertools import accumulate
 
-import numpy as np
 import torch
 
 from transformer.batches import collate, in_parts
 from transformer.loss import smoothed_loss
-from transformer.shards import Ints, Pairs
+from transformer.shards import Pairs
 from transformer.text import Preparation
 from transformer.translator import Translator
 
@@ -30,7 +28,7 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
     """
     prepare = Preparation(translator.config.text, translator.config.target_language).prepare
     source, target = translator.encode(sources), translator.subwords.encode(map(prepare, targets))
-    pairs = Pairs(*_flat(source), *_flat(target))
+    pairs = Pairs.of(source, target)
     nats, model = 0.0, translator.model
     for part in in_parts(pairs.source_lengths + 1, pairs.target_lengths + 1, TOKENS_AT_ONCE):
         batch = collate(pairs, part).to(model.embedding.device)
@@ -46,10 +44,3 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
         "subwords": subwords,
         "words": words,
     }
-
-
-def _flat(sentences: list[list[int]]) -> tuple[Ints, Ints, Ints]:
-    """Tokens, offsets and lengths, as `Pairs` has them."""
-    lengths = [len(sentence) for sentence in sentences]
-    tokens = np.array([i for sentence in sentences for i in sentence], np.int64)
-    return tokens, np.array([0, *accumulate(lengths)], np.int64), np.array(lengths, np.int64)

@@ -16,7 +16,7 @@ Two bytes a token and ten a pair and side: 4.5 million pairs of 30 tokens a side
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -51,6 +51,11 @@ class Pairs:
     target_offsets: Ints
     target_lengths: Ints
 
+    @classmethod
+    def of(cls, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> "Pairs":
+        """From the ids of each sentence."""
+        return cls(*_flat(sources), *_flat(targets))
+
     def __len__(self) -> int:
         """Number of pairs."""
         return len(self.source_lengths)
@@ -62,6 +67,13 @@ class Pairs:
     def target(self, i: int) -> Ints:
         """The target ids of pair i."""
         return self.target_tokens[self.target_offsets[i] : self.target_offsets[i + 1]]
+
+
+def _flat(sentences: Sequence[Sequence[int]]) -> tuple[Ints, Ints, Ints]:
+    """Tokens, offsets and lengths."""
+    lengths = np.array([len(sentence) for sentence in sentences], np.int32)
+    tokens = np.array([i for sentence in sentences for i in sentence], np.int32)
+    return tokens, np.cumsum([0, *lengths], dtype=np.int64), lengths
 
 
 def read_split(folder: Path) -> Pairs:

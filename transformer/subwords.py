@@ -9,10 +9,11 @@ from pathlib import Path
 from transformer import files
 from transformer.bpe import Bpe
 from transformer.errors import InputError
+from transformer.special_symbols import BOS, EOS, PAD, UNK
 from transformer.text import normalise
 from transformer.wordpieces import WordPieces
 
-PAD, UNK, BOS, EOS = 0, 1, 2, 3
+__all__ = ["BOS", "EOS", "PAD", "UNK", "Subwords"]
 
 
 class Subwords:

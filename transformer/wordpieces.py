@@ -11,10 +11,8 @@ import json
 from collections.abc import Sequence
 from itertools import chain
 
+from transformer.special_symbols import SYMBOLS, UNK
 from transformer.text import WORD_START
-
-SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]  # ids 0 to 3, as sentencepiece writes them
-UNKNOWN = 1
 
 
 class WordPieces:
@@ -29,10 +27,10 @@ class WordPieces:
     def __init__(self, pieces: Sequence[str]) -> None:
         self.pieces = list(pieces)
         # Without the special ones: their names in a text are text.
-        self._ids = {piece: i for i, piece in enumerate(self.pieces) if i >= len(SPECIAL)}
-        if self.pieces[: len(SPECIAL)] != SPECIAL or WORD_START not in self._ids:
-            raise ValueError(f"a list of word pieces begins with {', '.join(SPECIAL)} and holds {WORD_START}")
-        if len(self._ids) != len(self.pieces) - len(SPECIAL):
+        self._ids = {piece: i for i, piece in enumerate(self.pieces) if i >= len(SYMBOLS)}
+        if tuple(self.pieces[: len(SYMBOLS)]) != SYMBOLS or WORD_START not in self._ids:
+            raise ValueError(f"a list of word pieces begins with {', '.join(SYMBOLS)} and holds {WORD_START}")
+        if len(self._ids) != len(self.pieces) - len(SYMBOLS):
             raise ValueError("a word piece is there twice")
         self._longest = max(map(len, self._ids))
 
@@ -64,12 +62,12 @@ class WordPieces:
                 if (found := self._ids.get(text[start:end])) is not None:
                     break
             else:
-                found, end = UNKNOWN, start + 1
+                found, end = UNK, start + 1
             ids.append(found)
             start = end
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids: an unknown one gives U+FFFD, the other special ones nothing."""
-        texts = ("\ufffd" if i == UNKNOWN else "" if i < len(SPECIAL) else self.pieces[i] for i in ids)
+        texts = ("\ufffd" if i == UNK else "" if i < len(SYMBOLS) else self.pieces[i] for i in ids)
         return "".join(texts).replace(WORD_START, " ").removeprefix(" ")

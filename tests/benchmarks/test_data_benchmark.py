@@ -86,9 +86,12 @@ def test_memory_and_seconds_are_those_of_all_processes(tmp_path: Path) -> None:
 
 
 def test_a_command_that_fails_or_lasts_too_long_says_so(tmp_path: Path) -> None:
-    failing, lasting = "raise SystemExit('it has no text')", "import time; time.sleep(60)"
-    found = [run_measured([sys.executable, "-c", code], tmp_path, tmp_path / "log", 0.5) for code in (failing, lasting)]
-    assert found == [{"error": "it has no text"}, {"error": "not done after 0 s"}]
+    failing, lasting = ("raise SystemExit('it has no text')", 60), ("import time; time.sleep(60)", 1)
+    found = [
+        run_measured([sys.executable, "-c", code], tmp_path, tmp_path / "log", seconds)
+        for code, seconds in (failing, lasting)
+    ]
+    assert found == [{"error": "it has no text"}, {"error": "not done after 1 s"}]
 
 
 def test_a_project_has_the_settings_of_the_corpus_and_the_made_up_text(tmp_path: Path) -> None:

@@ -1,16 +1,25 @@
 import json
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import datasets
 import pandas
+import psutil
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from tasks import block_writer
+from tasks import shards as stage
+from tasks.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.settings import ShardSettings, SubwordSettings
 from tasks.shards import write_shards
 from tasks.subwords import learn_subwords
+from tests.workspace import PRESETS, ROOT, corpus_settings, environment
 from transformer.errors import InputError
 from transformer.files import sha256
 from transformer.settings import TextSettings
@@ -182,6 +191,97 @@ def test_a_stage_that_was_stopped_begins_anew_with_other_settings(corpus, subwor
     begun = stopped_after(100, monkeypatch)
     write_shards(corpus, subwords, settings(max_ratio=2.0), tmp_path / "ours")
     assert len(begun) == 10
+
+
+def test_a_stage_that_was_stopped_begins_anew_with_other_code(corpus, subwords, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        stopped_after(4, patch)
+        write_shards(corpus, subwords, settings(), tmp_path / "ours")
+    monkeypatch.setattr(stage, "sha256", lambda path: "changed" if path.name == "text.py" else sha256(path))
+    begun = stopped_after(100, monkeypatch)
+    write_shards(corpus, subwords, settings(), tmp_path / "ours")
+    assert len(begun) == 10
+
+
+# The stage's command, with two processes for a small corpus.
+COMMAND = """
+from tasks import shards
+shards.WORTH_A_PROCESS, shards.usable_processors = 0, lambda: 2
+if __name__ == "__main__":
+    shards.main()
+"""
+
+
+@pytest.fixture
+def project(subwords, tmp_path, monkeypatch):
+    """A folder with a corpus of 100 blocks, in which the stage's command runs."""
+    facts = {**corpus_settings(tmp_path), "languages": {"source": "en", "target": "de"}}
+    facts["shards"] = settings(rows_per_shard=6).model_dump()
+    params = {"corpora": {"ours": facts}, "presets": PRESETS, "experiments": {}}
+    (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
+    for folder in (CORPORA, SUBWORDS):
+        (tmp_path / folder).mkdir(parents=True)
+    write_corpus(tmp_path / CORPORA / "ours", train=10 * TRAIN)
+    (tmp_path / SUBWORDS / "ours").symlink_to(subwords)
+    (tmp_path / "command.py").write_text(COMMAND)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_corpus_that_there_is_not_is_a_line_with_the_nearest_name(project, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["shards", "our"])
+    with pytest.raises(InputError, match="no corpus 'our'; did you mean 'ours'"):
+        stage.main()
+
+
+def begin():
+    return subprocess.Popen([sys.executable, "command.py", "ours"], env=environment(PYTHONPATH=str(ROOT)))
+
+
+@pytest.mark.fault("F18")
+def test_a_command_that_was_killed_goes_on_where_it_was_and_leaves_no_process(project, subwords):
+    process, unfinished = begin(), SHARDS / ".ours.unfinished"
+    while len(list(unfinished.glob("done/*.json"))) < 10:
+        assert process.poll() is None
+        time.sleep(0.005)
+    workers = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    process.wait()
+    assert len(workers) >= 2
+    assert not psutil.wait_procs(workers, timeout=20)[1]
+    done = [json.loads(path.read_text()) for path in unfinished.glob("done/*.json")]
+    assert 10 <= len(done) < 100
+    before = {file["path"]: (unfinished / file["path"]).stat().st_mtime_ns for one in done for file in one["files"]}
+    assert begin().wait(timeout=120) == 0
+    assert {path: (SHARDS / "ours" / path).stat().st_mtime_ns for path in before} == before
+    write_shards(CORPORA / "ours", subwords, settings(rows_per_shard=6), Path("unbroken"))
+    assert Path("unbroken/manifest.json").read_bytes() == (SHARDS / "ours/manifest.json").read_bytes()
+
+
+# Prints the most memory that this process has had, in MB.
+MEMORY = """
+import sys
+from pathlib import Path
+from tasks.settings import ShardSettings
+from tasks.shards import write_shards
+settings = ShardSettings(max_length=16, max_ratio=100.0, buckets=[4, 8, 16], rows_per_shard=20_000)
+write_shards(Path("corpus"), Path(sys.argv[1]), settings, Path("shards"))
+print(int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) / 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says how much memory was held at most")
+def test_memory_does_not_grow_with_the_corpus(subwords, tmp_path):
+    peaks = []
+    for times in (1000, 4000):
+        folder = tmp_path / str(times)
+        folder.mkdir()
+        write_corpus(folder / "corpus", train=times * TRAIN)
+        found = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(subwords)],
+            cwd=folder, env=environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        peaks.append(float(found.stdout))
+    assert peaks[1] - peaks[0] < 5, peaks
 
 
 def test_word_pieces_come_back_from_shards(corpus, tmp_path):

@@ -14,6 +14,8 @@ from tasks import train
 from tasks.settings import read_experiment
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
 from transformer.errors import InputError
+from transformer.files import sha256
+from transformer.wordpieces import WordPieces
 
 PYTHONPATH = str(ROOT)
 
@@ -79,6 +81,19 @@ def test_shards_of_another_sub_word_model_are_refused(prepared: Path) -> None:
         manifest.write_text(content)
 
 
+def test_bpe_dropout_of_word_pieces_is_refused(prepared: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(prepared, tmp_path / "copy")
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    params["experiments"]["e"]["training"]["bpe_dropout"] = 0.1
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    assert command(folder, "tasks.train", "--check", "e").returncode == 0
+    pieces, manifest = folder / "data/subwords/c/subwords.model", folder / "data/shards/c/manifest.json"
+    before = sha256(pieces)
+    pieces.write_bytes(WordPieces(["<pad>", "<unk>", "<s>", "</s>", "\u2581"]).dump())
+    manifest.write_text(manifest.read_text().replace(before, sha256(pieces)))
+    assert_refused(folder, "experiments.e.training.bpe_dropout needs sub-words of kind bpe")
+
+
 def test_a_run_that_is_being_trained_is_left_alone(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (prepared / "runs/e").mkdir(parents=True, exist_ok=True)
     with FileLock(prepared / "runs/e/training.lock"):
@@ -112,6 +127,18 @@ def test_what_only_divides_the_work_does_not_start_a_training_anew() -> None:
     assert train.fingerprint(settings, inputs) == train.fingerprint(
         SimpleNamespace(model=settings.model, training=smaller), inputs
     )
+
+
+def test_a_training_without_bpe_dropout_is_what_it_was_before_there_was_that_setting() -> None:
+    settings = read_experiment("tiny", *train.SECTIONS, path=ROOT / "params.yaml")
+    inputs = train.Inputs(None, None, None, {}, {"shards": "a"})  # type: ignore[arg-type]
+    dropped = settings.training.model_copy(update={"bpe_dropout": 0.1})
+    plain, other = (
+        train.fingerprint(SimpleNamespace(model=settings.model, training=training), inputs)["training"]
+        for training in (settings.training, dropped)
+    )
+    assert "bpe_dropout" not in plain
+    assert other == {**plain, "bpe_dropout": 0.1}
 
 
 def test_checking_needs_no_torch(prepared: Path) -> None:

@@ -17,16 +17,10 @@ VOCABULARY = 12
 SMALL = ModelSettings(layers=1, d_model=32, d_ff=64, heads=2, d_k=16, d_v=16, dropout=0.1, **PAPER)
 
 
-def flat(sentences: list[list[int]]) -> tuple[Any, Any, Any]:
-    """Tokens, offsets and lengths."""
-    lengths = np.array([len(sentence) for sentence in sentences], np.uint16)
-    return np.array([i for s in sentences for i in s], np.uint16), np.cumsum([0, *lengths], dtype=np.int64), lengths
-
-
 def backwards(count: int, seed: int) -> Pairs:
     random = np.random.default_rng(seed)
     sources = [random.integers(4, VOCABULARY, random.integers(1, 7)).tolist() for _ in range(count)]
-    return Pairs(*flat(sources), *flat([source[::-1] for source in sources]))
+    return Pairs.of(sources, [source[::-1] for source in sources])
 
 
 def stop_after(trainer: Trainer, update: int) -> None:

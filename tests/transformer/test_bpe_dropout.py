@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tests.transformer.conftest import SMALL, flat, stop_after
+from tests.transformer.conftest import SMALL, stop_after
 from tests.workspace import ROOT, sentences
 from transformer.bpe_dropout import BpeDropout
 from transformer.checkpoints import read_weights
@@ -34,7 +34,7 @@ def subwords(made: Path) -> Subwords:
 
 def pairs_of(subwords: Subwords) -> Pairs:
     sources, targets = (subwords.encode(side) for side in zip(*TEXT, strict=True))
-    return Pairs(*flat(sources), *flat(targets))
+    return Pairs.of(sources, targets)
 
 
 def cut(subwords: Subwords, dropout: float, seed: int = 1, epoch: int = 0, indices: Any = ALL) -> list[list[int]]:
@@ -98,6 +98,13 @@ def test_a_training_that_was_stopped_sees_the_same_pieces(subwords: Subwords, tm
     through, stopped, plain = (weights(tmp_path / name) for name in ("through", "stopped", "plain"))
     assert all(torch.equal(through[key], stopped[key]) for key in through)
     assert not all(torch.equal(through[key], plain[key]) for key in through)
+
+
+def test_a_batch_is_divided_by_the_lengths_without_dropout(subwords: Subwords, tmp_path: Path) -> None:
+    plain, dropped = (trainer(subwords, tmp_path, dropout)._parts(ALL, epoch=0) for dropout in (0.0, 0.5))
+    assert len(plain) > 2
+    assert [part.tolist() for part, _ in plain] == [part.tolist() for part, _ in dropped]
+    assert sum(batch.target_tokens for _, batch in dropped) > 1.2 * sum(batch.target_tokens for _, batch in plain)
 
 
 @pytest.mark.fault("F20")

@@ -64,6 +64,16 @@ def test_a_resumed_folder_has_what_was_there_when_it_failed_if_it_is_made_from_t
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
 
 
+def test_a_resumed_folder_takes_its_place_though_a_kill_left_the_one_before_half_deleted(tmp_path: Path) -> None:
+    for folder in ("folder", ".folder.old.tmp"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "old").touch()
+    with resumed_folder(tmp_path / "folder", {"a": 1}) as temporary:
+        (temporary / "new").touch()
+    assert [one.name for one in (tmp_path / "folder").iterdir()] == ["new"]
+    assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
 @pytest.mark.parametrize("content", [None, b"{", b"\xff"], ids=["missing", "torn", "not text"])
 def test_json_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "a.json"
