@@ -232,10 +232,13 @@ class Translator:
 def _workers(number: int, threads: int) -> Iterator[ThreadPoolExecutor]:
     """So many workers that share PyTorch's threads among them."""
     each = max(1, threads // max(1, number))
+    pool = ThreadPoolExecutor(max(1, number), initializer=torch.set_num_threads, initargs=(each,))
+    finished = False
     try:
-        with ThreadPoolExecutor(max(1, number), initializer=torch.set_num_threads, initargs=(each,)) as pool:
-            yield pool
+        yield pool
+        finished = True
     finally:
+        pool.shutdown(wait=finished, cancel_futures=True)  # Ctrl-C does not wait for a batch of a large model
         torch.set_num_threads(threads)  # what a thread sets is also what later threads begin with
 
 
