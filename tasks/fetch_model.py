@@ -12,6 +12,7 @@ HASH is that in tiny.tar.gz.sha256; take it from someone you trust, since it is 
 
 import argparse
 import re
+import shutil
 import tarfile
 import tempfile
 from pathlib import Path, PurePosixPath
@@ -80,8 +81,10 @@ def _unpack(archive: str, file: Path, name: str | None, models: Path) -> Path:
                 raise InputError(f"{folder}: there is a model already; move it away, or give another --name")
             with whole_folder(folder) as temporary:
                 for member in members:
-                    alone = member.replace(name=PurePosixPath(member.name).name, deep=False)
-                    packed.extract(alone, temporary, filter="data")
+                    content = packed.extractfile(member)
+                    assert content is not None  # as it is for every plain file
+                    with (temporary / PurePosixPath(member.name).name).open("wb") as file_of_model:
+                        shutil.copyfileobj(content, file_of_model)
                 _check(archive, temporary)
     except (tarfile.TarError, *DAMAGED) as error:
         raise InputError(f"{archive}: cannot be unpacked: {error}") from None
@@ -103,7 +106,7 @@ def _members(archive: str, packed: tarfile.TarFile) -> list[tarfile.TarInfo]:
     if len(folders) != 1:
         raise InputError(f"{archive}: no model: its files are not in one folder; nothing was unpacked")
     for member in members:
-        if not member.isreg():
+        if not member.isreg() or PurePosixPath(member.name).name == "..":
             raise InputError(f"{archive}: no model: {member.name} is no plain file; nothing was unpacked")
     return members
 
