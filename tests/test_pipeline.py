@@ -75,7 +75,7 @@ def test_the_flow_ends_with_a_table_of_what_was_measured(by_flow: Path) -> None:
     row = next(line for line in table.splitlines() if line.startswith("| small |"))
     assert "made-up en-xx" in row
     assert re.search(r"\*\*\d+\.\d\d\*\*", row)
-    assert "| unrun | test | made-up | not run |" in table
+    assert "| unrun | test | made-up en-xx | not run |" in table
 
 
 def test_the_model_has_learned_the_language(by_flow: Path) -> None:

@@ -40,6 +40,8 @@ def start(main: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env={**environment(), "PYTHONUNBUFFERED": ""},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        # A shell without job control lets what it starts in the background ignore Ctrl-C, these tests among it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
 
 
