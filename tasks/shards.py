@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 from tasks.block_writer import BlockWriter
@@ -34,7 +33,7 @@ from tasks.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.settings import ShardSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, resumed_folder, sha256, write_json
-from transformer.progress import bar
+from transformer.progress import bar, every
 from transformer.settings import TextSettings
 from transformer.subwords import Subwords
 
@@ -93,21 +92,14 @@ def _cut(corpus: Path, split: str, description: Any, settings: ShardSettings) ->
 @contextmanager
 def _shown(counter: Any, lines: int, what: str) -> Iterator[None]:
     """A bar that follows a counter which several processes share."""
-    done = Event()
     with bar(lines, what, "pairs", done=counter.value) as shown:
 
         def follow() -> None:
-            while not done.wait(0.5):
-                shown.update(counter.value - shown.n)
+            shown.update(counter.value - shown.n)
 
-        thread = Thread(target=follow)
-        thread.start()
-        try:
+        with every(0.5, follow):
             yield
-        finally:
-            done.set()
-            thread.join()
-        shown.update(counter.value - shown.n)
+        follow()
 
 
 def _sum_up(source: Path, records: list[Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ import io
 import itertools
 import re
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ from tasks.settings import SubwordSettings, key_argument, read_corpus
 from transformer.bpe import Bpe
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
-from transformer.progress import track
+from transformer.progress import every, track
 from transformer.settings import TextSettings
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
 from transformer.text import Preparation
@@ -119,20 +118,13 @@ def count_words(lines: Iterator[str]) -> Counter[str]:
 @contextmanager
 def _signs_of_life(what: str) -> Iterator[None]:
     """Say every ten seconds that it goes on: the trainer is silent after it has read its lines."""
-    done = threading.Event()
     started = time.monotonic()
 
     def say() -> None:
-        while not done.wait(10):
-            print(f"{what}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+        print(f"{what}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
 
-    thread = threading.Thread(target=say)
-    thread.start()
-    try:
+    with every(10, say):
         yield
-    finally:
-        done.set()
-        thread.join()
 
 
 def _train(words: Counter[str], vocabulary: int) -> bytes:

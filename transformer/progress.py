@@ -1,7 +1,9 @@
 """Progress for whatever takes more than two seconds: a bar on a terminal, a plain line every ten seconds in a log."""
 
 import sys
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TextIO, TypeVar
 
 from tqdm import tqdm
@@ -44,3 +46,21 @@ def track(items: Iterable[T], what: str, unit: str, total: int | None = None) ->
         for item in items:
             yield item
             shown.update()
+
+
+@contextmanager
+def every(seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    """Call `action` again and again, from another thread, while the block lasts."""
+    done = threading.Event()
+
+    def repeat() -> None:
+        while not done.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -1,8 +1,10 @@
 """What a log shows of work that takes a while."""
 
+import time
+
 import pytest
 
-from transformer.progress import bar
+from transformer.progress import bar, every
 
 
 @pytest.mark.parametrize(
@@ -22,3 +24,15 @@ def test_a_line_of_a_log(
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith(begins)
     assert (last.endswith(" left"), "?" in last) == (left, False)
+
+
+def test_every_repeats_while_the_block_lasts_and_not_after() -> None:
+    calls: list[float] = []
+    with every(0.01, lambda: calls.append(time.monotonic())):
+        deadline = time.monotonic() + 30
+        while len(calls) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    after = len(calls)
+    time.sleep(0.1)
+    assert len(calls) == after
