@@ -19,7 +19,8 @@ from typing import Any
 from tasks.hub import find_parquet, is_folder
 from tasks.parallel_files import find_files
 from tasks.paths import SOURCES
-from tasks.settings import ORIGIN, Corpus, FilesOrigin, HubOrigin, read_params
+from tasks.settings import ORIGIN, Corpus, FilesOrigin, HubOrigin, TreesOrigin, read_params
+from tasks.treebank import find_treebank
 from transformer.errors import InputError, did_you_mean, run_main
 from transformer.files import sha256, write_json
 
@@ -66,6 +67,8 @@ def _own_files(origin: ORIGIN) -> list[tuple[str, Path]]:
     """The user's own files with their splits; none for text that is fetched."""
     if isinstance(origin, FilesOrigin):
         return [(split, path) for split, parts in find_files(origin).items() for pair in parts for path in pair]
+    if isinstance(origin, TreesOrigin):
+        return [(split, file.path) for split, files in find_treebank(origin).items() for file in files]
     if isinstance(origin, HubOrigin) and is_folder(origin):
         return [(split, path) for split, paths in find_parquet(origin).items() for path in paths]
     return []

@@ -3,7 +3,7 @@
     python -m tasks.corpus C
 
 in:   the origin in params.yaml: wheels on the package index or published archives (kept in data/downloads/), a data
-      set of the Hugging Face hub, or files of the user's own
+      set of the Hugging Face hub, files of the user's own, or treebanks
 out:  data/corpora/C/   train.SRC train.TGT valid.SRC valid.TGT test.SRC test.TGT   UTF-8, lines end with \\n
                         corpus.json   languages, sizes, what was dropped, changed and why, hashes, sources, licences
                         README.md     the same for people, with lengths.png and ten pairs
@@ -150,6 +150,7 @@ def _describe(settings: Any, texts: Texts, tallies: dict[str, Tally], folder: Pa
         "about": texts.about,
         "licences": sorted({source["licence"] for source in texts.sources if "licence" in source}),
         "sources": texts.sources,
+        **({"notes": texts.notes} if texts.notes else {}),
     }
 
 

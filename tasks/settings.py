@@ -135,7 +135,23 @@ class HubOrigin(Settings):
     valid: str = Field(description="which set its validation split is, by name")
 
 
-ORIGIN = WheelsOrigin | FilesOrigin | ArchivesOrigin | HubOrigin
+PATTERNS = Annotated[list[str], Field(min_length=1, description="paths below the folder; `*` stands for anything")]
+
+
+class TreesOrigin(Settings):
+    """Constituency trees in Penn brackets: files below a folder, plain or .gz, whose words are to be parsed."""
+
+    kind: Literal["trees"]
+    folder: str = Field(description="may name environment variables: $REPRO_DATA/treebank/craft")
+    terms: str = Field(description="the licence, or where it says what one may do with the trees")
+    train: PATTERNS = Field(description="files of valid and test are left out")
+    valid: PATTERNS
+    test: PATTERNS
+    parsed: list[str] = Field(description="more of train: trees that a parser made, as in semi-supervised training")
+    gold_times: int = Field(ge=1, description="how often the trees of train stand among those of `parsed`, if any")
+
+
+ORIGIN = WheelsOrigin | FilesOrigin | ArchivesOrigin | HubOrigin | TreesOrigin
 
 
 class Cleaning(Settings):
@@ -196,6 +212,13 @@ class Corpus(Settings):
     text: TextSettings
     subwords: SubwordSettings
     shards: ShardSettings
+
+    @model_validator(mode="after")
+    def _trees_or_text(self) -> "Corpus":
+        kind = self.origin.kind == "trees"
+        if kind != (self.text.trees is not None) or kind != (self.languages.target == "tree"):
+            raise ValueError("origin.kind trees, text.trees and languages.target tree go together")
+        return self
 
     @model_validator(mode="after")
     def _test_set_exists(self) -> "Corpus":

@@ -4,8 +4,9 @@ from tasks.archives import read_archives
 from tasks.hub import read_hub
 from tasks.known_sets import count_known
 from tasks.parallel_files import read_files
-from tasks.settings import ORIGIN, FilesOrigin, HubOrigin, Languages, WheelsOrigin
+from tasks.settings import ORIGIN, FilesOrigin, HubOrigin, Languages, TreesOrigin, WheelsOrigin
 from tasks.texts import Texts
+from tasks.treebank import read_treebank
 from tasks.wheel_texts import read_wheels
 
 
@@ -19,6 +20,8 @@ def read_origin(origin: ORIGIN, languages: Languages, test_set: str, max_charact
         texts = read_wheels(origin, languages, max_characters)
     elif isinstance(origin, FilesOrigin):
         texts = read_files(origin, languages)
+    elif isinstance(origin, TreesOrigin):
+        return read_treebank(origin)
     elif isinstance(origin, HubOrigin):
         texts = read_hub(origin, languages)
     else:

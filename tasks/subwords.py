@@ -10,6 +10,8 @@ out:  data/subwords/C/      subwords.model   BPE as sentencepiece has it, or a J
 Only our own rules of transformer/text.py change the text (sentencepiece's is `identity`): its usual one rewrites
 fractions, ellipses and trade marks to forms from which there is no way back.
 
+Of trees each symbol is one sub-word, so that one step of a model's output is one bracket or word.
+
 Both kinds are learned by merging the most frequent pair again and again, as `tokenizers` does for word pieces too. They
 differ in how they cut a word: BPE by the order in which merges were learned, word pieces at the longest piece.
 """
@@ -37,7 +39,7 @@ from transformer.files import read_json, whole_folder, write_json
 from transformer.progress import every, track
 from transformer.settings import TextSettings
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
-from transformer.text import Preparation
+from transformer.text import WORD_START, Preparation
 from transformer.wordpieces import WordPieces
 
 CHUNK = 1_000_000  # lines of which some are drawn together
@@ -57,10 +59,18 @@ def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, 
     codes = languages["source"], languages["target"]
     chosen = _choose([corpus / f"train.{code}" for code in codes], lines, used, settings.seed)
     preparations = [Preparation(text, code) for code in codes]
-    sample = (preparations[side].prepare(line.removesuffix("\n")) for side, line in chosen)
-    words = count_words(track(sample, "counting words for sub-words", "lines", used))
+    symbols: set[str] = set()
+
+    def prepared() -> Iterator[str]:
+        for side, line in chosen:
+            line = preparations[side].prepare(line.removesuffix("\n"))
+            if text.trees and side == 1:
+                symbols.update(line.split(" "))
+            yield line
+
+    words = count_words(track(prepared(), "counting words for sub-words", "lines", used))
     with _signs_of_life(f"learning {settings.vocabulary} sub-words from {len(words):,} distinct words"):
-        model = _train(words, settings.vocabulary)
+        model = _train(words, settings.vocabulary, sorted(symbols))
     if settings.kind == "wordpiece":
         model = WordPieces(Bpe(model).pieces).dump()
     with whole_folder(out) as folder:
@@ -70,7 +80,7 @@ def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, 
         ids = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS}
         facts = {"vocabulary": learned.size, "sha256": learned.sha256, "ids": ids, "kind": learned.kind}
         facts |= {"normalisation": "identity, after transformer/text.py", "lines": lines, "lines_used": used}
-        facts |= {"text": text.model_dump()}
+        facts |= {"text": text.model_dump(exclude_none=True)}
         write_json(folder / "subwords.json", facts)
 
 
@@ -127,8 +137,8 @@ def _signs_of_life(what: str) -> Iterator[None]:
         yield
 
 
-def _train(words: Counter[str], vocabulary: int) -> bytes:
-    """A BPE model as sentencepiece keeps it."""
+def _train(words: Counter[str], vocabulary: int, symbols: list[str]) -> bytes:
+    """A BPE model as sentencepiece keeps it, in which each of the symbols is one sub-word."""
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -144,6 +154,7 @@ def _train(words: Counter[str], vocabulary: int) -> bytes:
             bos_id=BOS,
             eos_id=EOS,
             unk_surface="\ufffd",  # the usual one has spaces around it, and is rewritten to "??" further on
+            user_defined_symbols=[WORD_START + symbol for symbol in symbols],
             max_sentence_length=2**30,  # bytes; longer lines would be left out in silence: the corpus bounds them
             num_threads=1,
             minloglevel=2,

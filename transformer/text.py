@@ -5,13 +5,15 @@ then every run of white space (no-break spaces and control characters included) 
 sub-words mark where a word begins: in a text it could not be told from a space. Nothing else changes: no folding of
 quotes, fractions or ellipses, since a model can never write a form that it was never shown.
 
-`Preparation` is for corpora whose settings ask for lower case or tokens: what published work on small corpora does.
+`Preparation` is for corpora whose settings ask for lower case or tokens, as published work on small corpora has them,
+or whose target is trees.
 """
 
 import re
 import unicodedata
 
 from transformer.settings import TextSettings
+from transformer.trees import linearise, read_brackets
 
 # Byte-order mark, zero-width space and joiners, word joiner, soft hyphen, direction marks and isolates.
 INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
@@ -35,11 +37,13 @@ class Preparation:
 
     Args:
         settings: of the corpus.
-        language: code of the side; decides where the tokeniser leaves a full stop on a word (`dr.`).
+        language: code of the side; decides where the tokeniser leaves a full stop on a word (`dr.`). `tree` is that of
+            trees in brackets.
     """
 
     def __init__(self, settings: TextSettings, language: str) -> None:
         self._lowercase = settings.lowercase
+        self._trees = settings.trees if language == "tree" else None
         self._moses = None
         if settings.tokenise == "moses":
             import sacremoses  # here, because it takes half a second and few models need it
@@ -51,6 +55,8 @@ class Preparation:
 
         In this order the German test2016 of Multi30k has 12,103 tokens, as published; in the other it has one less.
         """
+        if self._trees:
+            return " ".join(linearise(read_brackets(line), self._trees))
         line = normalise(line)
         if self._lowercase:
             line = line.lower()
