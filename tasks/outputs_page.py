@@ -15,13 +15,13 @@ from typing import Any
 import matplotlib
 import sacrebleu
 
+from tasks import bands
 from tasks.lines import read_lines
 from tasks.markdown import literal, table
 from transformer.files import whole_file
 
 SHOWN = 10  # best, typical and worst sentences
 SHOWN_OF_FAULT = 3
-LENGTHS = (5, 10, 15, 20, 30, 40, 50)  # words: upper bounds of the bars, with one more for what is longer
 LONGEST_PHRASE = 8  # words, of those that are looked for twice in a row
 
 
@@ -80,19 +80,13 @@ def read_outputs(metric: Any, texts: Iterable[tuple[str, str, str]], cut: set[in
 
 def by_length(metric: Any, outputs: list[Output]) -> list[tuple[str, int, float]]:
     """Name, lines and corpus BLEU for each range of source lengths, in words between spaces, that has lines."""
-    ranges: list[list[Output]] = [[] for _ in (*LENGTHS, None)]
-    for output in outputs:
-        ranges[sum(_length(output) > bound for bound in LENGTHS)].append(output)
-    lows = [low + 1 for low in (0, *LENGTHS)]
-    names = [*(f"{low}–{high}" for low, high in zip(lows, LENGTHS, strict=False)), f"{lows[-1]} or more"]
     return [
         (
             name,
             len(some),
             metric.corpus_score([one.hypothesis for one in some], [[one.reference for one in some]]).score,
         )
-        for name, some in zip(names, ranges, strict=True)
-        if some
+        for name, some in bands.by_length(outputs, _length)
     ]
 
 
