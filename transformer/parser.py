@@ -1,11 +1,12 @@
 """A model of a treebank as a parser: words in, a tree over exactly these words out (section 6.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from transformer.errors import InputError
-from transformer.search import Hypothesis
+from transformer.search import Hypothesis, length_limit
 from transformer.translator import Translator
+from transformer.tree_search import TreeSymbols, WellFormed
 from transformer.trees import Tree, restore
 
 
@@ -26,16 +27,35 @@ class Parser:
     """
 
     def __init__(self, translator: Translator) -> None:
-        if not translator.config.text.trees:
+        if translator.config.text.trees is None:
             raise InputError("this model translates: its target is no trees")
-        self.translator = translator
+        self.translator, self._form = translator, translator.config.text.trees
 
-    def parse(self, sentences: Sequence[Sequence[str]], show: bool = False) -> list[Parsed]:
+    def parse(self, sentences: Sequence[Sequence[str]], show: bool = False, well_formed: bool = False) -> list[Parsed]:
         """The tree of each sentence, of the best output that the search finds; `show` draws a progress bar.
 
         Whatever the words are, brackets and quotes among them, they stand in the tree as they are here.
+
+        `well_formed` lets the search find only outputs that are trees over the words: none needs repair, except for
+        words in which nothing is visible, where a sentence has more of them than its length limit has room for.
         """
-        outputs = self.translator.search([" ".join(words) for words in sentences], show)
+        sources = self.translator.encode([" ".join(words) for words in sentences])
+        constrain = self._constrain(sentences, sources) if well_formed else None
+        outputs = [best for best, *_ in self.translator.search_ids(sources, 1, show, constrain)]
         symbols = [line.split(" ") for line in self.translator.decode(outputs)]
         restored = (restore(*pair) for pair in zip(symbols, sentences, strict=True))
         return [Parsed(tree, output, repaired) for (tree, repaired), output in zip(restored, outputs, strict=True)]
+
+    def _constrain(
+        self, sentences: Sequence[Sequence[str]], sources: list[list[int]]
+    ) -> Callable[[list[int]], WellFormed]:
+        """Makes the constraint for some of the sentences, which have these ids."""
+        translator, settings = self.translator, self.translator.config.search
+        pieces = translator.subwords.pieces(range(translator.subwords.size))
+        symbols = TreeSymbols(pieces, self._form, translator.model.embedding.device)
+
+        def constrain(rows: list[int]) -> WellFormed:
+            limits = [length_limit(sources[row], settings) for row in rows]
+            return WellFormed(symbols, [len(sentences[row]) for row in rows], limits)
+
+        return constrain

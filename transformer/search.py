@@ -7,6 +7,8 @@ K candidates, R hypotheses of all sentences that are still extended, V vocabular
 import math
 from bisect import insort
 from dataclasses import dataclass, field
+from itertools import repeat
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -33,6 +35,27 @@ def length_penalty(length: int, settings: SearchSettings) -> float:
     """
     base = (5 + length) / 6 if settings.penalty == "paper" else length
     return float(base**settings.length_penalty)
+
+
+def length_limit(source: list[int], settings: SearchSettings) -> int:
+    """So many tokens may an output for these source ids have, the end symbol not counted."""
+    return len(source) + settings.extra_length
+
+
+class Constraint(Protocol):
+    """Says which tokens may follow the hypotheses of a batch; `tree_search.WellFormed` is one.
+
+    At the start there is one hypothesis of each sentence, which has no token.
+    """
+
+    def allowed(self, open_R: Tensor) -> Tensor:
+        """True at the tokens that may follow, [R, V]; `open_R` are places among the hypotheses of all sentences."""
+
+    def extend(self, parents_BW: Tensor, ids_BW: Tensor) -> None:
+        """Hypotheses are now these: those they extend, and by which token. What was given up may have any."""
+
+    def select(self, sentences: Tensor) -> None:
+        """Keep the given sentences."""
 
 
 @dataclass
@@ -69,7 +92,11 @@ class _Sentence:
 
 @torch.inference_mode()
 def beam_search(
-    model: Transformer, sources: list[list[int]], settings: SearchSettings, n: int
+    model: Transformer,
+    sources: list[list[int]],
+    settings: SearchSettings,
+    n: int,
+    constraint: Constraint | None = None,
 ) -> list[list[Hypothesis]]:
     """The n best outputs for each source (ids without end symbol), best first, in the order of the sources.
 
@@ -86,6 +113,7 @@ def beam_search(
         sources: ids of each sentence; all are searched as one batch, so give sentences of like length.
         settings: beam, form and exponent of the length penalty, extra length.
         n: at least 1; more than the beam are found less well than by a beam as wide.
+        constraint: for these sources; it forbids tokens and leaves the log-probabilities of the others as they are.
     """
     device = model.embedding.device
     lengths = torch.tensor([len(source) + 1 for source in sources], device=device)
@@ -94,8 +122,8 @@ def beam_search(
         source_BS[row, : len(source) + 1] = torch.tensor([*source, EOS], device=device)
     mask = padding_mask(lengths, source_BS.size(1))
     caches = model.start(model.encode(source_BS, mask))
-    sentences = [_Sentence(len(source) + settings.extra_length, n) for source in sources]
-    _search(model, settings, sentences, caches, mask)
+    sentences = [_Sentence(length_limit(source, settings), n) for source in sources]
+    _search(model, settings, sentences, caches, mask, constraint)
     return [sentence.finished or [sentence.unfinished] for sentence in sentences]
 
 
@@ -161,38 +189,51 @@ class _Beams:
 
 
 def _search(
-    model: Transformer, settings: SearchSettings, sentences: list[_Sentence], caches: list[LayerCache], mask: Tensor
+    model: Transformer,
+    settings: SearchSettings,
+    sentences: list[_Sentence],
+    caches: list[LayerCache],
+    mask: Tensor,
+    constraint: Constraint | None,
 ) -> None:
     """Leave in each sentence what was found."""
     beams = _Beams(len(sentences), mask.device)
     while sentences:
         y_BWD = beams.step(model, caches, mask)
         # Twice the beam: even if each hypothesis is best ended, a full beam of unfinished ones remains.
-        totals_BK, parents_BK, ids_BK = _candidates(model, y_BWD, beams.scores_BW, 2 * settings.beam)
+        totals_BK, parents_BK, ids_BK = _candidates(model, y_BWD, beams.scores_BW, 2 * settings.beam, constraint)
         ends_BK = ids_BK == EOS
         _keep_finished(sentences, beams, totals_BK, parents_BK, _may_end(ends_BK, settings), settings)
         # Unfinished candidates keep their order; the first `beam` of them go on.
         width = min(settings.beam, totals_BK.size(1))
         scores_BW, choice_BW = totals_BK.masked_fill(ends_BK, -math.inf).topk(width, dim=1)
-        beams.extend(scores_BW, parents_BK.gather(1, choice_BW), ids_BK.gather(1, choice_BW))
+        parents_BW, ids_BW = parents_BK.gather(1, choice_BW), ids_BK.gather(1, choice_BW)
+        beams.extend(scores_BW, parents_BW, ids_BW)
+        if constraint:
+            constraint.extend(parents_BW, ids_BW)
         stay = _drop_hopeless(sentences, beams, settings)
         if len(stay) < len(sentences):
             sentences = [sentences[i] for i in stay]
             kept = torch.tensor(stay, dtype=torch.long, device=mask.device)
             beams.select(kept)
+            if constraint:
+                constraint.select(kept)
             mask = mask[kept]
             for cache in caches:
                 cache.select(kept)
 
 
-def _candidates(model: Transformer, y_BWD: Tensor, scores_BW: Tensor, number: int) -> tuple[Tensor, Tensor, Tensor]:
+def _candidates(
+    model: Transformer, y_BWD: Tensor, scores_BW: Tensor, number: int, constraint: Constraint | None
+) -> tuple[Tensor, Tensor, Tensor]:
     """The best extensions of all hypotheses of a sentence, best first.
 
     Sums of log-probabilities, hypotheses and tokens, each [B, K]; so many, or all there are. Hypotheses with a score of
     minus infinity are passed over.
     """
     open_R = scores_BW.flatten().isfinite().nonzero().squeeze(1)
-    log_probabilities_RK, ids_RK = _best_tokens(model, y_BWD.flatten(0, 1)[open_R], number)
+    allowed_RV = constraint.allowed(open_R) if constraint else None
+    log_probabilities_RK, ids_RK = _best_tokens(model, y_BWD.flatten(0, 1)[open_R], number, allowed_RV)
     shape = (scores_BW.numel(), ids_RK.size(1))
     totals = torch.full(shape, -math.inf, device=y_BWD.device)
     totals[open_R] = scores_BW.view(-1, 1)[open_R] + log_probabilities_RK
@@ -203,14 +244,21 @@ def _candidates(model: Transformer, y_BWD: Tensor, scores_BW: Tensor, number: in
     return totals_BK, places_BK // shape[1], ids.gather(1, places_BK)
 
 
-def _best_tokens(model: Transformer, y_RD: Tensor, number: int) -> tuple[Tensor, Tensor]:
-    """The likeliest next tokens of each row, best first: log-probabilities and ids, [R, K]; as many, or all."""
+def _best_tokens(model: Transformer, y_RD: Tensor, number: int, allowed_RV: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The likeliest next tokens of each row, best first: log-probabilities and ids, [R, K]; as many, or all.
+
+    Tokens that are not allowed have minus infinity.
+    """
     rows = max(1, (LOGITS_ON_GPU if y_RD.is_cuda else LOGITS_ON_CPU) // model.embedding.size(0))
     parts = []
-    for part_RD in y_RD.split(rows):
+    masks = repeat(None) if allowed_RV is None else allowed_RV.split(rows)
+    for part_RD, mask_RV in zip(y_RD.split(rows), masks, strict=False):
         logits = model.logits(part_RD)
         logits[:, PAD] = logits[:, BOS] = -math.inf
-        parts.append(_top(logits.log_softmax(1, dtype=torch.float32), min(number, logits.size(1))))
+        log_probabilities = logits.log_softmax(1, dtype=torch.float32)
+        if mask_RV is not None:
+            log_probabilities.masked_fill_(~mask_RV, -math.inf)
+        parts.append(_top(log_probabilities, min(number, logits.size(1))))
     values, ids = zip(*parts, strict=True)
     return torch.cat(values), torch.cat(ids)
 

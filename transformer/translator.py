@@ -6,7 +6,7 @@ models/tiny/subwords.model      BPE of sentencepiece, or word pieces
 models/tiny/README.md           what it is and where it comes from
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from transformer.errors import InputError
 from transformer.files import read_json
 from transformer.model import LEARNED_POSITIONS, Transformer
 from transformer.progress import bar
-from transformer.search import Hypothesis, beam_search
+from transformer.search import Constraint, Hypothesis, beam_search
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings
 from transformer.splitting import split
 from transformer.subwords import BOS, EOS, Subwords
@@ -202,15 +202,25 @@ class Translator:
         """The best output of each line with its score, no line split; `show` draws a progress bar."""
         return [best for best, *_ in self.search_ids(self.encode(lines), 1, show)]
 
-    def search_ids(self, sources: list[list[int]], n: int, show: bool = False) -> list[list[Hypothesis]]:
-        """The n best outputs of each source; one that is empty, with score 0, for an empty source."""
+    def search_ids(
+        self,
+        sources: list[list[int]],
+        n: int,
+        show: bool = False,
+        constrain: Callable[[list[int]], Constraint] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """The n best outputs of each source; one that is empty, with score 0, for an empty source.
+
+        `constrain` makes the constraint of a batch, from the places of its sources among all.
+        """
         found = [[Hypothesis([], 0.0)] for _ in sources]
         beam = self.config.search.beam
         settings = self.config.search.model_copy(update={"beam": max(beam, n)})
         batches = _batches(sources, TOKENS_AT_ONCE * beam // settings.beam, self._side_by_side)
 
         def search(rows: list[int]) -> list[list[Hypothesis]]:
-            return beam_search(self.model, [sources[row] for row in rows], settings, n)
+            constraint = constrain(rows) if constrain else None
+            return beam_search(self.model, [sources[row] for row in rows], settings, n, constraint)
 
         with (
             bar(len(sources), "translate", "line", hidden=not show) as shown,
