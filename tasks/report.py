@@ -3,7 +3,7 @@
 python -m tasks.report
 
 params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
-  -> reports/table2.md  reports/multi30k.md  reports/figures/learning_curves.png
+  -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/learning_curves.png
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -13,10 +13,12 @@ from typing import Any
 import matplotlib
 import yaml
 
-from tasks.markdown import duration, number, settings, short_commit, table
+from tasks.markdown import duration, number, short_commit, table
 from tasks.multi30k import multi30k
 from tasks.paths import REPORTS
+from tasks.provenance import how_it_was_made
 from tasks.settings import Params, read_params
+from tasks.table4 import table4
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_file
 
@@ -46,22 +48,29 @@ def main() -> None:
     params = read_params()
     paths = {name: REPORTS / "scores" / f"{name}.json" for name in params.experiments}
     scores = {name: read_scores(path) for name, path in paths.items() if path.exists()}
+    measured = len(scores)
     paper = yaml.safe_load(PAPER.read_text(encoding="utf-8"))
     with whole_file(REPORTS / CURVES) as temporary:
         draw_curves(scores, temporary)
+    parsers = {name for name, experiment in params.experiments.items() if params.corpora[experiment.corpus].text.trees}
+    with whole_file(REPORTS / "table4.md") as temporary:
+        temporary.write_text(table4(params.only(parsers), scores, paper), encoding="utf-8")
+    params = params.only(params.experiments.keys() - parsers)
+    scores = {name: score for name, score in scores.items() if name not in parsers}
     compared = [read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))]
     with whole_file(REPORTS / "table2.md") as temporary:
         temporary.write_text(table2(params, scores, paper, compared), encoding="utf-8")
     published = yaml.safe_load(PUBLISHED.read_text(encoding="utf-8"))["multi30k"]
     with whole_file(REPORTS / "multi30k.md") as temporary:
         temporary.write_text(multi30k(params, scores, published), encoding="utf-8")
-    print(f"reports/table2.md: {len(scores)} of {len(params.experiments)} experiments measured")
+    print(f"reports: {measured} of {len(paths)} experiments measured")
 
 
 def read_scores(path: Path) -> dict[str, Any]:
     """A score file; InputError if an older version wrote it, without something that the reports show."""
     score = dict(read_json(path))
-    if "bleu_paper" not in score["scores"]["test"] or "perplexity" not in score["splits"]["test"]:
+    test = score["scores"]["test"]
+    if not {"bleu_paper", "f1"} & test.keys() or "perplexity" not in score["splits"]["test"]:
         name = path.stem
         raise InputError(
             f"{path}: written by an older version, without scores that the reports show; delete it, or run "
@@ -194,41 +203,17 @@ def provenance(scores: Scores) -> str:
     """For each experiment: signatures, settings, data, machine, run."""
     blocks = []
     for name, score in scores.items():
-        training, search, corpus = score["training"], score["search"], score["corpus"]
         test, valid = score["scores"]["test"], score["scores"]["valid"]
-        cut = score["splits"]["test"]["cut_at_the_length_limit"]
         blocks.append(
-            f"**{name}** (preset {training['preset']}): "
+            f"**{name}** (preset {score['training']['preset']}): "
             f"BLEU {test['bleu']['score']:.2f} `{test['bleu']['signature']}`, "
             f"the paper's way {test['bleu_paper']['score']:.2f} `{test['bleu_paper']['signature']}`, "
             f"chrF {test['chrf']['score']:.2f} `{test['chrf']['signature']}`, "
             f"TER {test['ter']['score']:.2f} `{test['ter']['signature']}` on {test['sentences']:,} sentences of "
-            f"{corpus['test_set']} (BLEU {valid['bleu']['score']:.2f} on the "
-            f"{valid['sentences']:,} of the valid split).\n\n"
-            f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, "
-            f"vocabulary {training['vocabulary']:,}\n"
-            f"- training: {settings(training['training'])}; products in {training['products_in']}\n"
-            f"- done: {training['update']:,} updates, {training['epoch'] + 1} passes over "
-            f"{corpus['pairs']['train']:,} pairs begun, {training['target_tokens']:,} target tokens, "
-            f"{training['target_tokens'] / training['seconds']:,.0f} a second and "
-            f"{training['target_tokens'] / training['update']:,.0f} an update; {duration(training['seconds'])}, "
-            f"and {duration(training['validation_seconds'])} of validation\n"
-            f"- weights: mean of updates {', '.join(map(str, training['averaged_updates']))}\n"
-            f"- search: {settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"
-            f"- data: corpus {training['corpus']}, shards sha256 {training['hashes']['shards'][:16]}, "
-            f"sub-words sha256 {training['hashes']['subwords'][:16]}\n"
-            f"{''.join(map(_made_by, training['made_by']))}"
-            f"- finished {training['date']}, MLflow run {training['mlflow_run'] or 'none'}"
+            f"{score['corpus']['test_set']} (BLEU {valid['bleu']['score']:.2f} on the "
+            f"{valid['sentences']:,} of the valid split).\n\n{how_it_was_made(score)}"
         )
     return "\n\n".join(blocks)
-
-
-def _made_by(made_by: dict[str, Any]) -> str:
-    machine = made_by["machine"]
-    return (
-        f"- trained by commit {made_by['commit']} on {machine['devices']} x {machine['device']}, a large fp32 product "
-        f"at {machine['flops_per_second'] / 1e9:,.0f} GFLOP/s; torch {machine['torch']}\n"
-    )
 
 
 def our_sentences(scores: Scores) -> str:

@@ -6,16 +6,19 @@ data/corpora/C/{valid,test}.*  outputs/E/
   -> reports/scores/E.json     scores with signatures, the training's facts and curve
      reports/outputs/E.md      what the outputs look like, with a picture (quotes the corpus: not in git)
 
-What each score is stands in tasks/metrics.py. Outputs in lower case cannot do well by a cased one.
+What each score is stands in tasks/metrics.py, and for trees in tasks/score_trees.py. Outputs in lower case cannot do
+well by a cased one.
 """
 
 from pathlib import Path
 from typing import Any
 
+from tasks import trees_page
 from tasks.lines import read_lines
 from tasks.metrics import all_scores
 from tasks.outputs_page import write_page
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
+from tasks.score_trees import score_splits
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
@@ -23,6 +26,7 @@ from transformer.files import read_json, write_json
 
 SECTIONS = ("corpus",)
 LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "bleu_paper", "chrf", "ter")  # in MLflow, for each split
+LOGGED_OF_TREES = ("recall", "precision", "f1", "complete_match")
 
 
 def main() -> None:
@@ -33,23 +37,41 @@ def main() -> None:
     translation = read_json(outputs / "translation.json")
     training = translation["training"]
     description = read_json(corpus / "corpus.json")
+    page = REPORTS / "outputs" / f"{experiment}.md"
+    title = f"{experiment} on {description['test_set']}"
     with tracked(experiment, training["mlflow_run"]) as run:
-        languages = training["languages"]
-        splits = {split: score_split(corpus, outputs, split, languages) for split in ("valid", "test")}
-        texts = zip(*read_split(corpus, outputs, "test", languages), strict=True)
-        title, lowercase = f"{experiment} on {description['test_set']}", translation["text"]["lowercase"]
-        page = REPORTS / "outputs" / f"{experiment}.md"
-        for path in write_page(page, title, texts, lowercase, outputs / "test.cut.txt"):
+        score = _score_trees if translation["text"].get("trees") else _score_translations
+        scores, logged, written = score(corpus, outputs, translation, page, title)
+        for path in written:
             run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
-        scores = {"corpus": about, "scores": splits, **translation}
-        write_json(REPORTS / "scores" / f"{experiment}.json", scores)
-        flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
-        run.metrics(training["update"], flat)
-        print(f"{experiment}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f} on {description['test_set']}")
-        if translation["text"]["lowercase"]:
-            plain, tokens = flat["test_bleu_lowercase"], flat["test_bleu_lowercase_tokens"]
-            print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {tokens:.2f}")
+        write_json(REPORTS / "scores" / f"{experiment}.json", {"corpus": about, "scores": scores, **translation})
+        run.metrics(training["update"], logged)
+
+
+Scored = tuple[dict[str, Any], dict[str, float], list[Path]]  # for the score file, for MLflow, and the page's files
+
+
+def _score_translations(corpus: Path, outputs: Path, translation: dict[str, Any], page: Path, title: str) -> Scored:
+    """Score translations, say how good they are and write their page."""
+    languages, lowercase = translation["training"]["languages"], translation["text"]["lowercase"]
+    splits = {split: score_split(corpus, outputs, split, languages) for split in ("valid", "test")}
+    texts = zip(*read_split(corpus, outputs, "test", languages), strict=True)
+    written = write_page(page, title, texts, lowercase, outputs / "test.cut.txt")
+    flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
+    print(f"{title}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f}")
+    if lowercase:
+        plain, tokens = flat["test_bleu_lowercase"], flat["test_bleu_lowercase_tokens"]
+        print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {tokens:.2f}")
+    return splits, flat, written
+
+
+def _score_trees(corpus: Path, outputs: Path, translation: dict[str, Any], page: Path, title: str) -> Scored:
+    """Score trees, say how good they are and write their page."""
+    scores, parses = score_splits(corpus, outputs)
+    flat = {f"{name}_{figure}": score[figure] for name, score in scores.items() for figure in LOGGED_OF_TREES}
+    print(f"{title}: F1 {flat['test_f1']:.2f}; of a search for well-formed outputs only {flat['well_formed_f1']:.2f}")
+    return scores, flat, trees_page.write_page(page, title, parses)
 
 
 def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, str]) -> dict[str, Any]:

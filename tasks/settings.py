@@ -6,6 +6,7 @@ that a stage cannot read what dvc.yaml does not list for it.
 
 import argparse
 import sys
+from collections.abc import Collection
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -277,6 +278,11 @@ class Params(Settings):
     corpora: dict[NAME, Corpus]
     presets: dict[NAME, Preset]
     experiments: dict[NAME, Experiment]
+
+    def only(self, names: Collection[str]) -> "Params":
+        """The same with no other experiments than these, in the order they stand in."""
+        chosen = {name: experiment for name, experiment in self.experiments.items() if name in names}
+        return self.model_copy(update={"experiments": chosen})
 
 
 class _Unambiguous(yaml.SafeLoader):

@@ -40,6 +40,7 @@ from transformer.progress import every, track
 from transformer.settings import TextSettings
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
 from transformer.text import WORD_START, Preparation
+from transformer.trees import closes, opens
 from transformer.wordpieces import WordPieces
 
 CHUNK = 1_000_000  # lines of which some are drawn together
@@ -65,7 +66,7 @@ def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, 
         for side, line in chosen:
             line = preparations[side].prepare(line.removesuffix("\n"))
             if text.trees and side == 1:
-                symbols.update(line.split(" "))
+                symbols.update(s for s in line.split(" ") if text.trees != "words" or opens(s) or closes(s))
             yield line
 
     words = count_words(track(prepared(), "counting words for sub-words", "lines", used))

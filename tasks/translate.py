@@ -7,6 +7,8 @@ data/corpora/C/{valid,test}.*  models/E/
      outputs/E/valid.tokens.TARGET  ...     the same as tokens, if the model was trained on such
      outputs/E/valid.cut.txt  test.cut.txt  numbers of the lines that the search's length limit cut
      outputs/E/translation.json             counts, perplexities, seconds, and what training.json of the model says
+
+Where the target is trees, tasks/parse.py says what is written.
 """
 
 import time
@@ -14,14 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from tasks.lines import read_lines, write_lines
+from tasks.parse import parse_splits
 from tasks.paths import CORPORA, MODELS, OUTPUTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import run_main
 from transformer.files import read_json, whole_folder, write_json
+from transformer.parser import Parser
 from transformer.perplexity import perplexity
 from transformer.subwords import UNK
 from transformer.translator import Translator
+from transformer.trees import write_brackets
 
 SECTIONS = ("corpus",)
 OUR_SENTENCES = Path(__file__).with_name("sentences.txt")
@@ -43,35 +48,58 @@ def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path)
     """Write the outputs folder; returns the counts and times that stand in translation.json."""
     translator = Translator.load(model)
     config = translator.config
-    source, target = config.source_language, config.target_language
-    facts: dict[str, Any] = {"search": config.search.model_dump(), "text": config.text.model_dump(), "splits": {}}
-    seconds, sentences = 0.0, 0
     with whole_folder(folder) as temporary:
-        for split in ("valid", "test"):
-            lines = read_lines(corpus / f"{split}.{source}")
-            started = time.monotonic()
-            found = translator.search(lines, show=True)
-            seconds += time.monotonic() - started
-            prepared = translator.decode(found)
-            write_lines(temporary / f"{split}.{target}", translator.restore(prepared))
-            if config.text.tokenise != "none":
-                write_lines(temporary / f"{split}.tokens.{target}", prepared)
-            cut = [str(number) for number, hypothesis in enumerate(found, start=1) if hypothesis.cut]
-            write_lines(temporary / f"{split}.cut.txt", cut)
-            sentences += len(lines)
-            references = read_lines(corpus / f"{split}.{target}")
-            facts["splits"][split] = {
-                "perplexity": perplexity(translator, lines, references),
-                "sentences": len(lines),
-                "cut_at_the_length_limit": sum(hypothesis.cut for hypothesis in found),
-                "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
-                "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
-            }
-        facts |= {"seconds": seconds, "speed": sentences / seconds}
-        ours = read_lines(OUR_SENTENCES) if source == "en" else []
-        facts["ours"] = [list(pair) for pair in zip(ours, translator.translate(ours), strict=True)]
+        splits = (parse_splits if config.text.trees else translate_splits)(translator, corpus, temporary)
+        seconds, sentences = (sum(split[key] for split in splits.values()) for key in ("seconds", "sentences"))
+        facts = {
+            "search": config.search.model_dump(),
+            "text": config.text.model_dump(exclude_none=True),
+            "splits": splits,
+            "seconds": seconds,
+            "speed": sentences / seconds,
+            "ours": _ours(translator),
+        }
         write_json(temporary / "translation.json", {**facts, "training": training})
     return facts
+
+
+def translate_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str, Any]:
+    """Write the translations of valid and test into a folder; counts and times of each."""
+    config = translator.config
+    splits: dict[str, Any] = {}
+    for split in ("valid", "test"):
+        lines = read_lines(corpus / f"{split}.{config.source_language}")
+        started = time.monotonic()
+        found = translator.search(lines, show=True)
+        seconds = time.monotonic() - started
+        prepared = translator.decode(found)
+        write_lines(folder / f"{split}.{config.target_language}", translator.restore(prepared))
+        if config.text.tokenise != "none":
+            write_lines(folder / f"{split}.tokens.{config.target_language}", prepared)
+        cut = [str(number) for number, hypothesis in enumerate(found, start=1) if hypothesis.cut]
+        write_lines(folder / f"{split}.cut.txt", cut)
+        references = read_lines(corpus / f"{split}.{config.target_language}")
+        splits[split] = {
+            "perplexity": perplexity(translator, lines, references),
+            "sentences": len(lines),
+            "seconds": seconds,
+            "cut_at_the_length_limit": len(cut),
+            "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
+            "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
+        }
+    return splits
+
+
+def _ours(translator: Translator) -> list[list[str]]:
+    """Each of ten English sentences of our own with what the model makes of it."""
+    if translator.config.source_language != "en":
+        return []
+    lines = read_lines(OUR_SENTENCES)
+    if translator.config.text.trees:
+        outputs = [write_brackets(parsed.tree) for parsed in Parser(translator).parse_text(lines)]
+    else:
+        outputs = translator.translate(lines)
+    return [list(pair) for pair in zip(lines, outputs, strict=True)]
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Parser:
         constrain = self._constrain(sentences, sources) if well_formed else None
         outputs = [best for best, *_ in self.translator.search_ids(sources, 1, show, constrain)]
         symbols = [line.split(" ") for line in self.translator.decode(outputs)]
-        restored = (restore(*pair) for pair in zip(symbols, sentences, strict=True))
+        restored = (restore(*pair, self._form) for pair in zip(symbols, sentences, strict=True))
         return [Parsed(tree, output, repaired) for (tree, repaired), output in zip(restored, outputs, strict=True)]
 
     def _constrain(

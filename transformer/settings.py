@@ -20,7 +20,7 @@ class TextSettings(Settings):
     lowercase: bool = Field(description="what is lower-cased stays so: nothing restores case in an output")
     tokenise: Literal["none", "moses"] = Field(description="moses: sacremoses, hyphens not split, nothing escaped")
     # With a default, so that model folders from before this setting still load.
-    trees: Literal["vinyals", "tensor2tensor"] | None = Field(
+    trees: Literal["vinyals", "tensor2tensor", "words"] | None = Field(
         default=None, description="the target is trees, written as sequences in this form (transformer/trees.py)"
     )
 

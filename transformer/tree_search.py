@@ -46,7 +46,7 @@ class TreeSymbols:
         self.opening_V = self.closed_by_V != PAD
         self.closing_V = torch.tensor([closes(symbol) for symbol in symbols], device=device)
         # The sub-words of a treebank's text are in the same vocabulary: XX may be one of them.
-        word = [is_word(symbol) and (symbol == ANY_TAG) == (form == "vinyals") for symbol in symbols]
+        word = [is_word(symbol, form) for symbol in symbols]
         self.word_V = torch.tensor(word, device=device)
         if not any(word):
             raise InputError("the model's sub-words have no symbol for a word of a tree: were they learned from trees?")

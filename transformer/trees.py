@@ -3,15 +3,18 @@
 A tree is kept as its words, their tags and its phrases from left to right, outer ones first, so that nothing here calls
 itself: a model's output may be nested deeper than Python allows.
 
-The words are the source of a model, the target is the tree without them (`linearise`), in one of two forms:
+The words are the source of a model, the target is the tree (`linearise`), in one of three forms:
 
     vinyals        (S (NP XX )NP (VP XX )VP XX )S
     tensor2tensor  (S (NP (NNP) )NP (VP (VBZ) )VP (.) )S
+    words          (S (NP Ann )NP (VP sings )VP . )S
 
 The first is that of Vinyals et al. 2015, "Grammar as a Foreign Language" (arXiv 1412.7449, section 2.2): labelled
 closing brackets, XX in the place of each word. The second is what the released code makes of a tree, S NP NNP /NP VP
 VBZ /VP . /S, with the tags of the words in their places; it is spelled with brackets here so that no symbol can be
-taken for a word or another symbol. Both leave out the outermost bracket (TOP).
+taken for a word or another symbol. The third keeps the words, as language models of trees do (Choe and Charniak 2016,
+"Parsing as Language Modeling"): in the other two a model must count words to know which one comes next, here it can
+look where the last one stood. All leave out the outermost bracket (TOP).
 """
 
 import re
@@ -19,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Linearisation = Literal["vinyals", "tensor2tensor"]
+Linearisation = Literal["vinyals", "tensor2tensor", "words"]
 
 ANY_TAG = "XX"
 TOP = "TOP"
@@ -112,13 +115,25 @@ def write_brackets(tree: Tree) -> str:
 
 
 def linearise(tree: Tree, form: Linearisation) -> list[str]:
-    """The symbols of the tree without its words."""
+    """The symbols of the tree, and in the form `words` its words among them."""
     symbols: list[str] = []
-    for tag, (opened, closed) in zip(tree.tags, _brackets(tree), strict=True):
+    for place, (opened, closed) in enumerate(_brackets(tree)):
         symbols += [f"({label}" for label in opened]
-        symbols.append(ANY_TAG if form == "vinyals" else f"({tag})")
+        symbols.append(_slot(tree, place, form))
         symbols += [f"){label}" for label in closed]
     return symbols
+
+
+def _slot(tree: Tree, place: int, form: Linearisation) -> str:
+    """What stands in the place of a word."""
+    if form == "words":
+        return _kept(tree.words[place])
+    return ANY_TAG if form == "vinyals" else f"({tree.tags[place]})"
+
+
+def _kept(word: str) -> str:
+    """The word in the form `words`, where it must not be taken for a bracket."""
+    return escape(word) if opens(word) or closes(word) else word
 
 
 def _brackets(tree: Tree) -> Iterable[tuple[list[str], list[str]]]:
@@ -138,9 +153,13 @@ def _brackets(tree: Tree) -> Iterable[tuple[list[str], list[str]]]:
         yield new, closed
 
 
-def is_word(symbol: str) -> bool:
-    """Whether the symbol of a linearised tree stands in the place of a word."""
-    return symbol == ANY_TAG or (symbol.startswith("(") and symbol.endswith(")") and len(symbol) > 2)
+def is_word(symbol: str, form: Linearisation) -> bool:
+    """Whether the symbol stands in the place of a word."""
+    if form == "words":
+        return not opens(symbol) and not closes(symbol) and symbol != ""
+    return (
+        symbol == ANY_TAG if form == "vinyals" else symbol.startswith("(") and symbol.endswith(")") and symbol != "()"
+    )
 
 
 def opens(symbol: str) -> bool:
@@ -153,18 +172,19 @@ def closes(symbol: str) -> bool:
     return symbol.startswith(")") and len(symbol) > 1
 
 
-def restore(symbols: Sequence[str], words: Sequence[str]) -> tuple[Tree, bool]:
+def restore(symbols: Sequence[str], words: Sequence[str], form: Linearisation) -> tuple[Tree, bool]:
     """The tree over exactly these words that a sequence of symbols means, and whether it needed repair.
 
     Where the sequence is not that of a tree over the words:
 
     - what is no symbol is passed over, and so is a closing bracket of which none such is open;
     - a closing bracket also closes what was opened inside of it, and a bracket around nothing is passed over;
+    - in the form `words`, words that are others stand for those in their places;
     - words that are too many are passed over, those that are missing are added at the end of the outermost bracket,
       with the tag XX;
     - what is still open at the end is closed.
     """
-    builder = _Builder(words)
+    builder = _Builder(words, form)
     for symbol in symbols:
         builder.add(symbol)
     return builder.finish()
@@ -173,8 +193,8 @@ def restore(symbols: Sequence[str], words: Sequence[str]) -> tuple[Tree, bool]:
 class _Builder:
     """A tree while it is put together from symbols."""
 
-    def __init__(self, words: Sequence[str]) -> None:
-        self._words = list(words)
+    def __init__(self, words: Sequence[str], form: Linearisation) -> None:
+        self._words, self._form = list(words), form
         self._tags: list[str] = []
         self._phrases: list[Phrase] = []
         self._opened: list[int] = []  # places in _phrases
@@ -183,8 +203,9 @@ class _Builder:
     def add(self, symbol: str) -> None:
         """Go on with a symbol."""
         left = len(self._words) - len(self._tags)
-        if is_word(symbol) and left:
-            self._tags.append(symbol if symbol == ANY_TAG else symbol[1:-1])
+        if is_word(symbol, self._form) and left:
+            self._repaired |= self._form == "words" and symbol != _kept(self._words[len(self._tags)])
+            self._tags.append(symbol[1:-1] if self._form == "tensor2tensor" else ANY_TAG)
         elif opens(symbol) and left:
             self._opened.append(len(self._phrases))
             self._phrases.append(Phrase(symbol[1:], len(self._tags), -1))

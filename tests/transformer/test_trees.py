@@ -75,13 +75,13 @@ def test_sequences_are_those_of_the_sources() -> None:
 def test_trees_come_back_from_brackets_and_from_both_sequences(seed: int) -> None:
     tree = random_tree(random.Random(seed))
     assert read_brackets(write_brackets(tree)) == tree
-    assert restore(linearise(tree, "tensor2tensor"), tree.words) == (tree, False)
+    assert restore(linearise(tree, "tensor2tensor"), tree.words, "tensor2tensor") == (tree, False)
     untagged = Tree(tree.words, ["XX"] * len(tree.words), tree.phrases)
-    assert restore(linearise(tree, "vinyals"), tree.words) == (untagged, False)
+    assert restore(linearise(tree, "vinyals"), tree.words, "vinyals") == (untagged, False)
 
 
 @pytest.mark.fault("F31")
-@pytest.mark.parametrize("form", ["vinyals", "tensor2tensor"])
+@pytest.mark.parametrize("form", ["vinyals", "tensor2tensor", "words"])
 @pytest.mark.parametrize("seed", range(150))
 def test_any_sequence_becomes_a_tree_over_the_words(seed: int, form: Linearisation) -> None:
     draw = random.Random(seed)
@@ -92,7 +92,7 @@ def test_any_sequence_becomes_a_tree_over_the_words(seed: int, form: Linearisati
         place = draw.randint(0, len(symbols))
         symbols[place : place + draw.randint(0, 3)] = draw.choices([*known, "word", "(", ")", ""], k=draw.randint(0, 3))
     words = draw.choices(WORDS, k=draw.randint(1, 14))
-    restored, repaired = restore(symbols, words)
+    restored, repaired = restore(symbols, words, form)
     assert restored.words == words
     assert read_brackets(write_brackets(restored)) == restored
     assert all(phrase.start < phrase.end <= len(words) for phrase in restored.phrases)
@@ -113,7 +113,7 @@ def test_any_sequence_becomes_a_tree_over_the_words(seed: int, form: Linearisati
     ],
 )
 def test_repair_does_what_it_says(symbols: str, repaired: str) -> None:
-    tree, changed = restore(symbols.split(), ["a", "b"])
+    tree, changed = restore(symbols.split(), ["a", "b"], "vinyals")
     assert (write_brackets(tree), changed) == (repaired, symbols != "XX XX")
 
 
@@ -121,5 +121,5 @@ def test_repair_does_what_it_says(symbols: str, repaired: str) -> None:
 def test_trees_of_any_depth() -> None:
     deep = Tree(["a"], ["NN"], [Phrase("NP", 0, 1)] * 20_000)
     assert read_brackets(write_brackets(deep)) == deep
-    assert restore(linearise(deep, "vinyals"), ["a"])[0].phrases == deep.phrases
-    assert len(restore(["(NP"] * 20_000, ["a"])[0].phrases) == 0
+    assert restore(linearise(deep, "vinyals"), ["a"], "vinyals")[0].phrases == deep.phrases
+    assert len(restore(["(NP"] * 20_000, ["a"], "vinyals")[0].phrases) == 0

@@ -1,0 +1,54 @@
+"""The stage `translate` where the target is trees: parse the words of valid and test, and ten sentences of our own.
+
+    python -m tasks.translate parsing-craft
+
+in:   data/corpora/C/{valid,test}.*  models/E/
+out:  outputs/E/valid.tree  test.tree     a tree over the words of line i, in brackets, of any output, repaired
+                test.well_formed.tree     the same of a search for well-formed outputs only
+                valid.symbols.tree ...    what the model wrote
+                valid.cut.txt  ...        numbers of the lines that the search's length limit cut
+                valid.repaired.txt ...    numbers of the lines that needed repair
+                translation.json          counts, perplexities, seconds, and what training.json of the model says
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tasks.lines import read_lines, write_lines
+from transformer.parser import Parser
+from transformer.perplexity import perplexity
+from transformer.subwords import UNK
+from transformer.translator import Translator
+from transformer.trees import write_brackets
+
+# The files of each search by their names: the split, and whether only well-formed outputs are searched.
+SEARCHES = {"valid": ("valid", False), "test": ("test", False), "well_formed": ("test", True)}
+
+
+def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str, Any]:
+    """Write the trees into a folder; counts and times of each search, by the names in `SEARCHES`."""
+    parser, config = Parser(translator), translator.config
+    splits: dict[str, Any] = {}
+    for name, (split, well_formed) in SEARCHES.items():
+        lines = read_lines(corpus / f"{split}.{config.source_language}")
+        started = time.monotonic()
+        parsed = parser.parse([line.split(" ") for line in lines], show=True, well_formed=well_formed)
+        seconds = time.monotonic() - started
+        stem = split + ".well_formed" * well_formed
+        write_lines(folder / f"{stem}.tree", [write_brackets(one.tree) for one in parsed])
+        write_lines(folder / f"{stem}.symbols.tree", translator.decode([one.output for one in parsed]))
+        for fault, found in (("cut", [p.output.cut for p in parsed]), ("repaired", [p.repaired for p in parsed])):
+            write_lines(folder / f"{stem}.{fault}.txt", [str(line) for line, so in enumerate(found, 1) if so])
+        splits[name] = {
+            "sentences": len(lines),
+            "cut_at_the_length_limit": sum(one.output.cut for one in parsed),
+            "repaired": sum(one.repaired for one in parsed),
+            "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
+            "seconds": seconds,
+            "sentences_per_second": len(lines) / seconds,
+        }
+        if not well_formed:
+            references = read_lines(corpus / f"{split}.{config.target_language}")
+            splits[name]["perplexity"] = perplexity(translator, lines, references)
+    return splits

@@ -1,0 +1,35 @@
+"""Where a measured number comes from: model, training, search, data, machine, commit and run, as the reports say it."""
+
+from typing import Any
+
+from tasks.markdown import duration, settings
+
+
+def how_it_was_made(score: dict[str, Any]) -> str:
+    """A Markdown list from a score file."""
+    training, search, corpus = score["training"], score["search"], score["corpus"]
+    cut = score["splits"]["test"]["cut_at_the_length_limit"]
+    return (
+        f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, "
+        f"vocabulary {training['vocabulary']:,}\n"
+        f"- training: {settings(training['training'])}; products in {training['products_in']}\n"
+        f"- done: {training['update']:,} updates, {training['epoch'] + 1} passes over "
+        f"{corpus['pairs']['train']:,} pairs begun, {training['target_tokens']:,} target tokens, "
+        f"{training['target_tokens'] / training['seconds']:,.0f} a second and "
+        f"{training['target_tokens'] / training['update']:,.0f} an update; {duration(training['seconds'])}, "
+        f"and {duration(training['validation_seconds'])} of validation\n"
+        f"- weights: mean of updates {', '.join(map(str, training['averaged_updates']))}\n"
+        f"- search: {settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"
+        f"- data: corpus {training['corpus']}, shards sha256 {training['hashes']['shards'][:16]}, "
+        f"sub-words sha256 {training['hashes']['subwords'][:16]}\n"
+        f"{''.join(map(_made_by, training['made_by']))}"
+        f"- finished {training['date']}, MLflow run {training['mlflow_run'] or 'none'}"
+    )
+
+
+def _made_by(made_by: dict[str, Any]) -> str:
+    machine = made_by["machine"]
+    return (
+        f"- trained by commit {made_by['commit']} on {machine['devices']} x {machine['device']}, a large fp32 product "
+        f"at {machine['flops_per_second'] / 1e9:,.0f} GFLOP/s; torch {machine['torch']}\n"
+    )

@@ -1,0 +1,74 @@
+"""The stage `score` where the target is trees: recall, precision and F1 by the rules of EVALB.
+
+    python -m tasks.score parsing-craft
+
+in:   data/corpora/C/{valid,test}.tree  outputs/E/{valid,test,test.well_formed}.tree
+out:  reports/scores/E.json     the figures, the training's facts and curve
+      reports/outputs/E.md      what the trees look like, with a picture (quotes the corpus: not in git)
+
+EVALB tells punctuation, whose brackets do not count, by its tags. So that it is the same on both sides, the words of an
+output get the gold tags before they are compared; the tags that a model wrote itself are scored by themselves.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tasks.evalb_rules import COLLINS, read_rules
+from tasks.evalb_scores import VALID, SentenceScore, score_trees, sum_up
+from tasks.lines import read_lines
+from tasks.parse import SEARCHES
+from tasks.trees_page import Parse
+from transformer.errors import InputError
+from transformer.trees import ANY_TAG, Tree, read_brackets, write_brackets
+
+FIGURES = ("recall", "precision", "f1", "complete_match", "recall_all", "f1_all", "complete_match_all")
+
+
+def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Parse]]:
+    """The figures of each search by its name in `SEARCHES`, and the trees of the test split for their page.
+
+    InputError if the outputs are not over the words of the corpus.
+    """
+    rules = read_rules(COLLINS)
+    scores: dict[str, Any] = {}
+    parses: list[Parse] = []
+    for name, (split, well_formed) in SEARCHES.items():
+        gold = [read_brackets(line) for line in read_lines(corpus / f"{split}.tree")]
+        stem = split + ".well_formed" * well_formed
+        predicted = [read_brackets(line) for line in read_lines(outputs / f"{stem}.tree")]
+        if [tree.words for tree in gold] != [tree.words for tree in predicted]:
+            raise InputError(f"{outputs / stem}.tree: its words are not those of {corpus / split}.tree; parse again")
+        lines = [write_brackets(tree) for tree in gold]
+        tagged = [
+            write_brackets(Tree(own.words, own_gold.tags, own.phrases))
+            for own_gold, own in zip(gold, predicted, strict=True)
+        ]
+        scored = score_trees(lines, tagged, rules)
+        total = sum_up(scored)
+        scores[name] = {
+            "sentences": total.sentences,
+            "failed": total.errors + total.skipped,
+            **{figure: getattr(total, figure) for figure in FIGURES},
+            "tagging": _tagging(gold, predicted),
+            "rules": f"tasks/{COLLINS.name}",
+        }
+        if name == "test":
+            parses = list(_parses(gold, predicted, scored, outputs))
+    return scores, parses
+
+
+def _tagging(gold: list[Tree], predicted: list[Tree]) -> float | None:
+    """Percent of words whose tag is right; None if the model writes no tags."""
+    pairs = [pair for trees in zip(gold, predicted, strict=True) for pair in zip(*(t.tags for t in trees), strict=True)]
+    if all(tag == ANY_TAG for _, tag in pairs):
+        return None
+    return 100 * sum(right == tag for right, tag in pairs) / len(pairs)
+
+
+def _parses(gold: list[Tree], predicted: list[Tree], scored: list[SentenceScore], outputs: Path) -> Iterator[Parse]:
+    cut, repaired = (set(map(int, read_lines(outputs / f"test.{fault}.txt"))) for fault in ("cut", "repaired"))
+    for line, (tree, own, score) in enumerate(zip(gold, predicted, scored, strict=True), start=1):
+        brackets = score.gold + score.test
+        f1 = 200 * score.matched / brackets if brackets else 100.0 * (score.status == VALID)
+        yield Parse(line, tree, own, f1, line in repaired, line in cut)
