@@ -75,7 +75,8 @@ def _own_files(origin: ORIGIN) -> list[tuple[str, Path]]:
     if isinstance(origin, FilesOrigin):
         return [(split, path) for split, parts in find_files(origin).items() for pair in parts for path in pair]
     if isinstance(origin, TreesOrigin) and (folder := own_folder(origin)):
-        return [(split, file.path) for split, files in find_treebank(origin, folder).items() for file in files]
+        found = find_treebank(origin, folder)
+        return [(split, path) for split, files in found.items() for file in files for path in file.paths]
     if isinstance(origin, HubOrigin) and is_folder(origin):
         return [(split, path) for split, paths in find_parquet(origin).items() for path in paths]
     return []

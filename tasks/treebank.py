@@ -49,6 +49,11 @@ class TreeFile:
     parts: tuple[range, ...] | None = None
     trees: int | None = None  # in all of a joined file, as its table says
 
+    @property
+    def paths(self) -> list[Path]:
+        """What decides which trees are read: the file, and its table if it was joined."""
+        return [self.path] if self.parts is None else [self.path, _table(self.path)]
+
 
 def read_treebank(origin: TreesOrigin) -> Texts:
     """Words and trees of all splits, as the files are divided; fetches the archive if there is no folder.
@@ -121,7 +126,7 @@ def _find(folder: Path, patterns: list[str], but: list[str], key: str) -> list[T
 
     found = []
     for path in sorted(folder.rglob("*")):
-        table = path.with_name(path.name.partition(".")[0] + _JOINED)
+        table = _table(path)
         if path.name.startswith(".") or path == table or not path.is_file():
             continue
         if table.is_file():
@@ -134,6 +139,10 @@ def _find(folder: Path, patterns: list[str], but: list[str], key: str) -> list[T
     if not found:
         raise InputError(f"{folder}: no file {', '.join(patterns)} ({key})")
     return found
+
+
+def _table(path: Path) -> Path:
+    return path.with_name(path.name.partition(".")[0] + _JOINED)
 
 
 def _matches(name: str, patterns: list[str]) -> bool:

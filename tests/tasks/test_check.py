@@ -102,13 +102,15 @@ def test_trees_are_watched_where_they_are_a_folder_and_fetched_otherwise(project
     check(["parsing-craft"])
     assert fingerprint(project, "craft") == {"kind": "trees"}
     (project / "treebank" / "craft").mkdir(parents=True)
-    for name in ("0.tree", "14691534.tree", "15850489.tree"):
+    for name in ("0.tree", "14691534.tree"):
         (project / "treebank" / "craft" / name).write_text("(TOP (NN tea))\n")
+    (project / "treebank" / "craft" / "joined.tree").write_text("(TOP (NN tea))\n")
+    (project / "treebank" / "craft" / "joined.files.tsv").write_text("15850489.tree\t1\n")
     monkeypatch.setenv("REPRO_DATA", str(project))
     check([])
     seen = fingerprint(project, "craft")
     assert [(file["split"], file["name"]) for file in seen["files"]] == [
-        ("train", "0.tree"), ("valid", "14691534.tree"), ("test", "15850489.tree")
+        ("train", "0.tree"), ("valid", "14691534.tree"), ("test", "joined.tree"), ("test", "joined.files.tsv")
     ]  # fmt: skip
     monkeypatch.delenv("REPRO_DATA")
     check([])
