@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 
 from tasks.archives import prepare
@@ -70,7 +70,6 @@ def read_treebank(origin: TreesOrigin) -> Texts:
     dropped: Counter[str] = Counter()
     notes: list[str] = []
     pairs = {split: _pairs(found, dropped, notes) for split, found in files.items()}
-    gold = chain.from_iterable(repeat(list(pairs["train"]), origin.gold_times)) if files["parsed"] else pairs["train"]
     hashes = {file.path: digests(file.path, ["sha256"]) for found in files.values() for file in found}
     sources = [
         {"split": split, "file": prefix + file.path.name, "licence": origin.terms, **hashes[file.path]}
@@ -78,7 +77,7 @@ def read_treebank(origin: TreesOrigin) -> Texts:
         for file in found
     ]
     splits: dict[str, Iterable[Pair]] = {
-        "train": chain(gold, pairs["parsed"]),
+        "train": _mixed(pairs["train"], origin.gold_times if files["parsed"] else 1, pairs["parsed"]),
         "valid": pairs["valid"],
         "test": pairs["test"],
     }
@@ -172,6 +171,13 @@ def _pairs(files: Iterable[TreeFile], dropped: Counter[str], notes: list[str]) -
                 notes.append(f"{file.path.name}, line {line}: {error}")
                 continue
             yield " ".join(tree.words), write_brackets(tree)
+
+
+def _mixed(gold: Iterable[Pair], times: int, parsed: Iterable[Pair]) -> Iterator[Pair]:
+    kept = list(gold) if times > 1 else gold
+    for _ in range(times):
+        yield from kept
+    yield from parsed
 
 
 def _meant(file: TreeFile) -> Iterator[tuple[int, str]]:

@@ -191,7 +191,8 @@ def test_what_is_no_table_is_named(tmp_path, table):
 
 
 def test_held_out_files_are_never_trained_on(tmp_path):
-    files = [f"{section:02}/wsj_{section:02}{number:02}.mrg" for section in range(25) for number in (1, 2)]
+    endings = ("01.mrg", "02.mrg.gz")
+    files = [f"{section:02}/wsj_{section:02}{ending}" for section in range(25) for ending in endings]
     own = read_params(ROOT / "params.yaml").corpora["wsj"].origin.model_copy(update={"folder": str(tmp_path)})
     write(tmp_path, dict.fromkeys([*files, "02/.wsj_0203.mrg"], TEA))
     found = find_treebank(own, tmp_path)
