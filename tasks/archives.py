@@ -2,39 +2,28 @@
 
     data/downloads/training-parallel-europarl-v7.tgz
     data/downloads/unpacked/0224c7c710c8/training/europarl-v7.de-en.en   by the archive's sha256; complete if there
+    data/downloads/unpacked/3b1f0a52c4d7/treebank/combined/              a folder of trees, likewise
     data/sources/archives/wmt14-test-full.tgz.json                       in git: sha256 and size of what came first
 
 An archive for which params.yaml has no sha256 is trusted at its first download (if it has the published MD5, where
 there is one), and later downloads, on any machine that has the note from git, are held to it.
 """
 
-import gzip
-import shutil
 import sys
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tasks.direction import check_direction
 from tasks.downloads import download, web_page
-from tasks.gz import DAMAGED
-from tasks.hashes import CHUNK, QUICK, digests
+from tasks.hashes import digests
 from tasks.parallel_files import read_all, read_pairs
 from tasks.paths import DOWNLOADS, SOURCES
-from tasks.settings import Archive, ArchivesOrigin, Languages
+from tasks.settings import Archive, ArchivesOrigin, Download, Languages, TreesArchive
 from tasks.texts import Texts
+from tasks.unpacking import NotWhole, is_archive, need_disk, unpack, unpack_folder
 from transformer.errors import InputError
-from transformer.files import locked, read_json, remove_unfinished, whole_file, write_json
-from transformer.progress import bar
+from transformer.files import locked, read_json, write_json
 
 NOTES = SOURCES / "archives"
-GZIP = b"\x1f\x8b"
-EXPANSION = 50  # an archive that unpacks to more times its size is no text
-
-
-class _NotWhole(InputError):
-    """The archive is damaged or lacks a file."""
 
 
 def read_archives(origin: ArchivesOrigin, languages: Languages, test_set: str) -> Texts:
@@ -61,24 +50,27 @@ def read_archives(origin: ArchivesOrigin, languages: Languages, test_set: str) -
     return Texts({"train": read_all([paths for paths, _ in train], languages, "replace"), **pairs}, about, sources)
 
 
-def prepare(archive: Archive, downloads: Path = DOWNLOADS, notes: Path = NOTES) -> tuple[list[Path], str]:
-    """The wanted files of an archive, unpacked, and the archive's sha256; fetches and unpacks only what is missing.
+def prepare(
+    archive: Archive | TreesArchive, downloads: Path = DOWNLOADS, notes: Path = NOTES
+) -> tuple[list[Path], str]:
+    """The wanted files of an archive, or its folder, unpacked, and the archive's sha256; fetches only what is missing.
 
-    InputError if it cannot be had, is another file than the one known, or lacks one of the wanted files.
+    InputError if it cannot be had, is another file than the one known, or lacks what is wanted.
     """
+    wanted = archive.members if isinstance(archive, Archive) else [archive.folder]
     note = notes / f"{archive.file}.json"
     waiting = f"{archive.file}: waiting for another process, which is fetching it"
     with locked(downloads / f"{archive.file}.lock", waiting):
         known = _known(archive, note)
         if known:
-            files = [downloads / "unpacked" / known[:12] / name for name in archive.members]
-            if all(file.is_file() for file in files):
+            files = [downloads / "unpacked" / known[:12] / name for name in wanted]
+            if all(file.exists() for file in files):
                 return files, known
         path = downloads / archive.file
         url, sha256 = _fetch(archive, path, known) if not path.is_file() else (None, _accept(archive, path, known))
         try:
-            files = unpack(path, archive.members, downloads / "unpacked" / sha256[:12], to_the_end=not known)
-        except _NotWhole as error:
+            files = _unpack(archive, path, downloads / "unpacked" / sha256[:12], to_the_end=not known)
+        except NotWhole as error:
             if known:
                 raise
             if url:  # it came just now, and nothing has shown that all of it did
@@ -90,7 +82,13 @@ def prepare(archive: Archive, downloads: Path = DOWNLOADS, notes: Path = NOTES) 
     return files, sha256
 
 
-def _known(archive: Archive, note: Path) -> str | None:
+def _unpack(archive: Archive | TreesArchive, path: Path, folder: Path, to_the_end: bool) -> list[Path]:
+    if isinstance(archive, TreesArchive):
+        return [unpack_folder(path, archive.folder, folder)]
+    return unpack(path, archive.members, folder, to_the_end)
+
+
+def _known(archive: Download, note: Path) -> str | None:
     """The sha256 that the archive must have."""
     kind, _, digest = archive.checksum.partition(":")
     if kind == "sha256":
@@ -98,11 +96,11 @@ def _known(archive: Archive, note: Path) -> str | None:
     return str(read_json(note)["sha256"]) if note.is_file() else None
 
 
-def _fetch(archive: Archive, path: Path, known: str | None) -> tuple[str, str]:
+def _fetch(archive: Download, path: Path, known: str | None) -> tuple[str, str]:
     """Download it; the address that gave it, and its sha256."""
     size = archive.bytes if isinstance(archive.bytes, int) else None
     part = path.with_name(f"{path.name}.part")
-    _need_disk(path.parent, (size or 0) - (part.stat().st_size if part.is_file() else 0), archive.file)
+    need_disk(path.parent, (size or 0) - (part.stat().st_size if part.is_file() else 0), archive.file)
     found = []
     try:
         url = download(archive.urls, part, path, size, lambda part: found.append(_check(archive, known, part)))
@@ -111,7 +109,7 @@ def _fetch(archive: Archive, path: Path, known: str | None) -> tuple[str, str]:
     return url, found[-1]
 
 
-def _accept(archive: Archive, path: Path, known: str | None) -> str:
+def _accept(archive: Download, path: Path, known: str | None) -> str:
     """The sha256 of an archive that is here already."""
     try:
         return _check(archive, known, path)
@@ -119,7 +117,7 @@ def _accept(archive: Archive, path: Path, known: str | None) -> str:
         raise InputError(f"{path}: {error}; delete it to fetch it anew") from None
 
 
-def _check(archive: Archive, known: str | None, path: Path) -> str:
+def _check(archive: Download, known: str | None, path: Path) -> str:
     """The sha256 of a file; InputError unless it is the archive that is wanted, as far as one can know."""
     kind, _, published = archive.checksum.partition(":")
     wanted = {"sha256": known} if known else {"md5": published} if kind == "md5" else {}
@@ -129,58 +127,6 @@ def _check(archive: Archive, known: str | None, path: Path) -> str:
             raise InputError(f"its {name} is {found[name]}, not {digest}{web_page(path)}")
     if archive.bytes not in (path.stat().st_size, "unknown"):
         raise InputError(f"{path.stat().st_size:,} bytes, not {archive.bytes:,}")
-    if not tarfile.is_tarfile(path):
+    if not is_archive(path):
         raise InputError("no archive that can be opened")
     return found["sha256"]
-
-
-def unpack(path: Path, names: list[str], folder: Path, to_the_end: bool) -> list[Path]:
-    """Copy plain files named exactly so out of a .tar or .tgz into `folder`; nothing else in it is looked at.
-
-    It stops behind the last of them unless told to go on `to_the_end`, where gzip has a sum of the whole.
-
-    InputError if one is missing or a link, for a damaged archive, and for one that grows beyond all measure.
-    """
-    wanted = {name: folder / name for name in names}
-    missing = {name for name, file in wanted.items() if not file.is_file()}
-    size = path.stat().st_size
-    limit, grown = EXPANSION * size, 0
-    try:
-        with path.open("rb") as raw, bar(size, f"{path.name}: unpacking", "B", hidden=size < QUICK) as shown:
-            content = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == GZIP else raw
-            with tarfile.open(fileobj=content, mode="r|") as packed:
-                while (missing or to_the_end) and (member := packed.next()):
-                    grown += member.size
-                    if grown > limit:
-                        raise InputError(f"{path}: unpacks to more than {EXPANSION} times its size: no archive of text")
-                    name = member.name.removeprefix("./")
-                    if name in missing:
-                        _copy(path, packed, member, wanted[name], lambda: shown.update(raw.tell() - shown.n))
-                        missing.remove(name)
-            while to_the_end and content.read(CHUNK):
-                pass
-    except (tarfile.TarError, *DAMAGED) as error:
-        raise _NotWhole(f"{path}: damaged: {error}") from None
-    if missing:
-        raise _NotWhole(f"{path}: has no {', '.join(sorted(missing))}")
-    return list(wanted.values())
-
-
-def _copy(path: Path, packed: tarfile.TarFile, member: tarfile.TarInfo, to: Path, show: Callable[[], Any]) -> None:
-    if not member.isreg():
-        raise InputError(f"{path}: {member.name} is no plain file")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(to.parent)
-    _need_disk(to.parent, member.size, f"{path.name}: {member.name}")
-    content = packed.extractfile(member)
-    assert content is not None  # as it is for every plain file
-    with whole_file(to) as temporary, temporary.open("wb") as file:
-        while chunk := content.read(CHUNK):
-            file.write(chunk)
-            show()
-
-
-def _need_disk(folder: Path, size: int, what: str) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < size:
-        raise InputError(f"{what}: needs {size / 1e9:.1f} GB, {folder} has {free / 1e9:.1f} GB free; make room")

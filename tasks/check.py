@@ -2,7 +2,7 @@
 
     python -m tasks.check [EXPERIMENT ...]
 
-in:   params.yaml, and the user's own files that it names (parallel text, or a folder in the layout of the hub)
+in:   params.yaml, and the user's own files that it names (parallel text, trees, or a folder in the hub's layout)
 out:  data/sources/C.json    for each corpus C of the experiments: names, sizes and hashes of these files
 
 The stage corpus@C depends on data/sources/C.json, so that it runs again when the user's files change, wherever they
@@ -20,7 +20,7 @@ from tasks.hub import find_parquet, is_folder
 from tasks.parallel_files import find_files
 from tasks.paths import SOURCES
 from tasks.settings import ORIGIN, Corpus, FilesOrigin, HubOrigin, TreesOrigin, read_params
-from tasks.treebank import find_treebank
+from tasks.treebank import find_treebank, own_folder
 from transformer.errors import InputError, did_you_mean, run_main
 from transformer.files import sha256, write_json
 
@@ -39,6 +39,8 @@ def check(experiments: list[str], sources: Path = SOURCES) -> None:
     named = dict.fromkeys(params.experiments[name].corpus for name in experiments)
     for name in named or params.corpora:
         path = sources / f"{name}.json"
+        if name not in named and path.exists() and _went_away(params.corpora[name].origin):
+            continue
         try:
             _write_if_new(path, _fingerprint(params.corpora[name]))
         except InputError as error:
@@ -46,6 +48,11 @@ def check(experiments: list[str], sources: Path = SOURCES) -> None:
                 raise InputError(f"corpus {name}: {error}") from None
             if not path.exists():
                 write_json(path, {"missing": "its files were not found"})
+
+
+def _went_away(origin: ORIGIN) -> bool:
+    """Whether trees would be fetched now; what was made of a folder of them is not old for that."""
+    return isinstance(origin, TreesOrigin) and origin.archive is not None and own_folder(origin) is None
 
 
 def _fingerprint(corpus: Corpus) -> dict[str, Any]:
@@ -67,8 +74,9 @@ def _own_files(origin: ORIGIN) -> list[tuple[str, Path]]:
     """The user's own files with their splits; none for text that is fetched."""
     if isinstance(origin, FilesOrigin):
         return [(split, path) for split, parts in find_files(origin).items() for pair in parts for path in pair]
-    if isinstance(origin, TreesOrigin):
-        return [(split, file.path) for split, files in find_treebank(origin).items() for file in files]
+    if isinstance(origin, TreesOrigin) and (folder := own_folder(origin)):
+        found = find_treebank(origin, folder)
+        return [(split, path) for split, files in found.items() for file in files for path in file.paths]
     if isinstance(origin, HubOrigin) and is_folder(origin):
         return [(split, path) for split, paths in find_parquet(origin).items() for path in paths]
     return []

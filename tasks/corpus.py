@@ -82,14 +82,22 @@ def write_corpus(name: str, settings: Any, out: Path, processes: int | None = No
             tally = tallies[split]
             _write(_without_duplicates(cleaned), paths, f"{name}: writing {split}", tally)
             if not tally.pairs:
-                raise InputError(f"nothing of {split} is left after cleaning: {listed(tally.below('dropped'))}")
+                raise InputError(_nothing_left(split, tally, texts))
             if split != "train":
                 held_out[split] = HeldOut(*(set(map(normalise, read_lines(path))) for path in paths))
         facts = _describe(settings, texts, tallies, folder)
         write_json(folder / "corpus.json", facts)
         write_page(folder, name, facts, tallies["train"].lengths)
+    if texts.notes:
+        print(f"{name}: left out: {listed(facts['dropped']['before splitting'])}; {texts.notes[0]}", file=sys.stderr)
     sizes = ", ".join(f"{n:,} {split}" for split, n in facts["pairs"].items())
     print(f"{name}: pairs: {sizes}; more in {out / 'README.md'}", file=sys.stderr)
+
+
+def _nothing_left(split: str, tally: Tally, texts: Texts) -> str:
+    reasons = tally.below("dropped") | {key: n for key, n in texts.dropped.items() if n}
+    first = f"; first: {texts.notes[0]}" if texts.notes else ""
+    return f"nothing of {split} is left after cleaning: {listed(reasons)}{first}"
 
 
 def _cleaner(split: str, cleaning: Cleaning, held_out: dict[str, HeldOut]) -> Callable[[list[Pair]], Cleaned]:

@@ -15,6 +15,7 @@ import matplotlib
 from tasks.markdown import literal, table
 
 _SHOWN = 10  # pairs
+_LISTED = 20  # notes, and sources: of some corpora they are thousands
 _BARS = 40
 _SHARES = (0.5, 0.9, 0.99)  # of lines that have at most so many words
 
@@ -34,6 +35,7 @@ def write_page(folder: Path, name: str, facts: dict[str, Any], lengths: list[Cou
         f"# {name}: {codes[0]} to {codes[1]}",
         _sizes(facts, codes),
         *_cleaning(facts),
+        *_notes(facts.get("notes", [])),
         "## Lengths of train, in words between spaces",
         "![Lines by number of words](lengths.png)",
         _quantiles(lengths, codes),
@@ -41,7 +43,8 @@ def write_page(folder: Path, name: str, facts: dict[str, Any], lengths: list[Cou
         _examples([folder / f"train.{code}" for code in codes], facts["pairs"]["train"]),
         "## Where the text comes from",
         facts["about"],
-        _sources(facts["sources"]),
+        _sources(facts["sources"][:_LISTED]),
+        *_more(len(facts["sources"])),
     ]
     (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
@@ -81,6 +84,18 @@ def _cleaning(facts: dict[str, Any]) -> list[str]:
         f"- Test pairs: {facts['test']['escaped']:,} escaped by Moses, {facts['test']['empty']:,} with an empty side.",
     ]
     return ["## Cleaning", "\n".join(lines)]
+
+
+def _notes(notes: list[str]) -> list[str]:
+    """The first passages of which nothing was taken, with file and line."""
+    if not notes:
+        return []
+    shown = "\n".join(f"- {literal(note)}" for note in notes[:_LISTED])
+    return ["## Left out", "What could not be read:", shown, *_more(len(notes))]
+
+
+def _more(count: int) -> list[str]:
+    return [f"and {count - _LISTED:,} more, which stand in corpus.json."] if count > _LISTED else []
 
 
 def _quantiles(lengths: list[Counter[int]], codes: list[str]) -> str:

@@ -92,8 +92,8 @@ class FilesOrigin(Settings):
 MEMBER = Annotated[str, Field(pattern=r"^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9_-][A-Za-z0-9._-]*$")]
 
 
-class Archive(Settings):
-    """A published .tar or .tgz, and the pair of files in it that is wanted."""
+class Download(Settings):
+    """A published archive: .tar, .tgz or .zip."""
 
     file: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", description="its name in data/downloads")
     urls: list[Annotated[str, Field(pattern=r"^https?://")]] = Field(min_length=1, description="tried in this order")
@@ -102,6 +102,11 @@ class Archive(Settings):
         pattern=r"^(sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}|unknown)$",
         description="as published; without a sha256 the first download's is noted, and later ones are held to it",
     )
+
+
+class Archive(Download):
+    """An archive, and the pair of files in it that is wanted."""
+
     members: Annotated[list[MEMBER], AfterValidator(_one_tsv_or_two_files)] = Field(
         min_length=1, max_length=2, description="source and target, or one .tsv"
     )
@@ -136,19 +141,33 @@ class HubOrigin(Settings):
     valid: str = Field(description="which set its validation split is, by name")
 
 
+class TreesArchive(Download):
+    """An archive, and the folder in it that holds the trees."""
+
+    folder: MEMBER = Field(description="without the folders around it, such as GitHub's CRAFT-5.0.2/")
+
+
 PATTERNS = Annotated[list[str], Field(min_length=1, description="paths below the folder; `*` stands for anything")]
 
 
 class TreesOrigin(Settings):
-    """Constituency trees in Penn brackets: files below a folder, plain or .gz, whose words are to be parsed."""
+    """Constituency trees in Penn brackets: files below a folder, plain or .gz, whose words are to be parsed.
+
+    Where the folder is there, it is taken; else the archive is fetched, if one is named.
+    """
 
     kind: Literal["trees"]
     folder: str = Field(description="may name environment variables: $REPRO_DATA/treebank/craft")
+    # With a default, since few treebanks may be published.
+    archive: TreesArchive | None = Field(default=None, description="whose folder stands for a folder that is not there")
     terms: str = Field(description="the licence, or where it says what one may do with the trees")
     train: PATTERNS = Field(description="files of valid and test are left out")
     valid: PATTERNS
-    test: PATTERNS
-    parsed: list[str] = Field(description="more of train: trees that a parser made, as in semi-supervised training")
+    test: PATTERNS = Field(description="files of valid are left out")
+    parsed: list[str] = Field(
+        description="more of train: trees that a parser made, as in semi-supervised training; paths below the folder, "
+        "or elsewhere if they begin with / or a variable: $WSJ_PARSED/*.gz"
+    )
     gold_times: int = Field(ge=1, description="how often the trees of train stand among those of `parsed`, if any")
 
 
@@ -219,6 +238,8 @@ class Corpus(Settings):
         kind = self.origin.kind == "trees"
         if kind != (self.text.trees is not None) or kind != (self.languages.target == "tree"):
             raise ValueError("origin.kind trees, text.trees and languages.target tree go together")
+        if kind and self.text.tokenise != "none":
+            raise ValueError("text.tokenise must be none: the words of a tree are its own")
         return self
 
     @model_validator(mode="after")
@@ -389,7 +410,7 @@ def _explain(error: Any) -> str:
     ]
     key = ".".join(map(str, parts)) or "the whole file"
     if error["type"] == "extra_forbidden":
-        sections: list[type[Settings]] = [*Settings.__subclasses__(), Training]
+        sections: list[type[Settings]] = [*Settings.__subclasses__(), *Download.__subclasses__(), Training]
         names = {name for section in sections for name in section.model_fields} - {parts[-1]}
         return f"{key} is not a setting; {did_you_mean(str(parts[-1]), sorted(names))}"
     if error["type"] == "missing":

@@ -26,6 +26,7 @@ Linearisation = Literal["vinyals", "tensor2tensor", "words"]
 
 ANY_TAG = "XX"
 TOP = "TOP"
+_OUTERMOST = {TOP, "ROOT", "S1"}  # of treebanks and parsers
 _TOKEN = re.compile(r"[()]|[^()\s]+", re.ASCII)
 # Brackets in a word would be taken for those of the tree.
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -60,8 +61,8 @@ class Tree:
 def read_brackets(text: str) -> Tree:
     """The one tree in a text such as `(TOP (S (NP (NNP Ann)) (VP (VBZ sings)) (. .)))`; labels as they stand.
 
-    Brackets without a label are left out, and so is an outermost TOP or ROOT. ValueError if it is no tree, with the
-    reason.
+    Brackets without a label are left out, and so are TOP, ROOT and S1 around the tree. ValueError if it is no tree,
+    with the reason.
     """
     tree = Tree([], [], [])
     opened: list[int] = []  # places in tree.phrases, or -1 for a bracket that is left out
@@ -82,7 +83,7 @@ def read_brackets(text: str) -> Tree:
             place += 4
         else:
             label = "" if not after or after[0] in "()" else after[0]
-            kept = label and (opened or label not in (TOP, "ROOT"))
+            kept = label and (tree.words or tree.phrases or label not in _OUTERMOST)
             opened.append(len(tree.phrases) if kept else -1)
             if kept:
                 tree.phrases.append(Phrase(label, len(tree.words), -1))

@@ -97,6 +97,29 @@ def test_a_folder_in_the_hubs_layout_is_watched_too(project):
     assert [(file["split"], file["bytes"]) for file in files] == [("train", 4), ("valid", 4), ("test", 4)]
 
 
+def test_trees_are_watched_where_they_are_a_folder_and_fetched_otherwise(project, monkeypatch):
+    monkeypatch.delenv("REPRO_DATA", raising=False)
+    check(["parsing-craft"])
+    assert fingerprint(project, "craft") == {"kind": "trees"}
+    (project / "treebank" / "craft").mkdir(parents=True)
+    for name in ("0.tree", "14691534.tree"):
+        (project / "treebank" / "craft" / name).write_text("(TOP (NN tea))\n")
+    (project / "treebank" / "craft" / "joined.tree").write_text("(TOP (NN tea))\n")
+    (project / "treebank" / "craft" / "joined.files.tsv").write_text("15850489.tree\t1\n")
+    monkeypatch.setenv("REPRO_DATA", str(project))
+    check([])
+    seen = fingerprint(project, "craft")
+    assert [(file["split"], file["name"]) for file in seen["files"]] == [
+        ("train", "0.tree"), ("valid", "14691534.tree"), ("test", "joined.tree"), ("test", "joined.files.tsv")
+    ]  # fmt: skip
+    monkeypatch.delenv("REPRO_DATA")
+    check([])
+    assert fingerprint(project, "craft") == seen
+    check(["parsing-craft"])
+    assert fingerprint(project, "craft") == {"kind": "trees"}
+    assert "missing" in fingerprint(project, "wsj")
+
+
 def test_an_unknown_experiment_ends_with_one_line_at_once(project):
     command = [sys.executable, "-m", "tasks.check", "tinny"]
     run = subprocess.run(command, env={"PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False)

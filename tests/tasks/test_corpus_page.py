@@ -66,6 +66,20 @@ def test_sources_of_any_kind_have_a_table_with_all_that_is_known(tmp_path):
     assert r"|  | test.tsv |  | CC0 \| public domain |" in text
 
 
+def test_what_was_left_out_is_listed_up_to_twenty_lines(tmp_path):
+    assert "Left out" not in page(tmp_path)
+    text = page(tmp_path, notes=["a.tree, line 2: '*x*' is none"])
+    assert "## Left out" in text and r"- a.tree, line 2: '\*x\*' is none" in text and "more, which" not in text
+    text = page(tmp_path, notes=[f"a.tree, line {n}: none" for n in range(1, 1031)])
+    assert text.count("\n- a.tree, line ") == 20
+    assert "and 1,010 more, which stand in corpus.json." in text
+
+
+def test_of_thousands_of_sources_the_first_are_shown(tmp_path):
+    text = page(tmp_path, sources=[{"file": f"{n}.mrg"} for n in range(99)])
+    assert "| 19.mrg |\n\nand 79 more" in text
+
+
 def test_nothing_counted_is_none():
     assert listed({}) == "none"
     assert listed({"empty": 1200, "too long": 1}) == "1,200 empty, 1 too long"

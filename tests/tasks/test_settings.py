@@ -1,13 +1,14 @@
 """params.yaml: every mistake is one line that names the key."""
 
 import copy
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tasks.settings import read_corpus, read_experiment, read_params
+from tasks.settings import TreesOrigin, read_corpus, read_experiment, read_params
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 from transformer.errors import InputError
 
@@ -30,6 +31,7 @@ def test_the_projects_own_file_is_right() -> None:
     known = read_params(ROOT / "params.yaml")
     assert {"tiny", "multi30k", "multi30k-tiny", "news", "base", "big"} <= known.experiments.keys()
     assert {"software-ui-en-de", "multi30k", "news", "wmt14-en-de", "wmt14-en-fr"} <= known.corpora.keys()
+    assert {"craft", "wsj", "wsj-semi", "wsj-sample"} <= known.corpora.keys()
 
 
 def test_base_and_big_are_the_papers() -> None:
@@ -69,6 +71,24 @@ def test_multi30k_tiny_is_as_published() -> None:
     assert (training.tokens_per_update, training.warmup, training.label_smoothing) == (8192, 2000, 0.1)
     search = experiment.search
     assert (experiment.averaging.last, search.beam, search.penalty, search.length_penalty) == (10, 5, "length", 1.0)
+
+
+def test_the_treebank_is_the_papers_in_the_usual_division() -> None:
+    corpora = read_params(ROOT / "params.yaml").corpora
+    gold, semi = corpora["wsj"], corpora["wsj-semi"]
+    assert (gold.subwords.vocabulary, semi.subwords.vocabulary) == (16_000, 32_000)
+    for corpus in (gold, semi):
+        origin = corpus.origin
+        assert isinstance(origin, TreesOrigin) and origin.folder == "$WSJ" and origin.archive is None
+        files = {section: f"{section:02}/wsj_{section:02}99.mrg" for section in range(25)}
+        fitting = {
+            split: [n for n, file in files.items() if any(fnmatchcase(file, one) for one in getattr(origin, split))]
+            for split in ("train", "valid", "test")
+        }
+        assert fitting == {"train": list(range(2, 22)), "valid": [22], "test": [23]}
+        assert corpus.text.trees == "vinyals"
+    assert isinstance(gold.origin, TreesOrigin) and isinstance(semi.origin, TreesOrigin)
+    assert not gold.origin.parsed and semi.origin.parsed
 
 
 @pytest.mark.parametrize(
@@ -124,6 +144,29 @@ def test_a_mistake_is_one_line_that_names_the_key(
 def test_so_is_one_in_an_archive(tmp_path: Path, section: tuple[Any, ...], key: str, value: Any, message: str) -> None:
     values = params()
     values["corpora"]["c"] = place = yaml.safe_load((ROOT / "params.yaml").read_text())["corpora"]["wmt14-en-de"]
+    for part in section:
+        place = place[part]
+    place[key] = value
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, values)
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value", "message"),
+    [
+        (("origin",), "gold_times", 0, "corpora.c.origin.gold_times"),
+        (("origin",), "test", [], "corpora.c.origin.test"),
+        (("origin",), "achive", None, "origin.achive is not a setting; did you mean 'archive'"),
+        (("origin", "archive"), "folder", "../trees", "corpora.c.origin.archive.folder: .*'../trees'"),
+        (("origin", "archive"), "members", ["a", "b"], "corpora.c.origin.archive.members is not a setting"),
+        (("text",), "tokenise", "moses", "corpora.c: text.tokenise must be none: the words of a tree are its own"),
+        (("text",), "trees", None, "corpora.c: origin.kind trees, text.trees and languages.target tree go together"),
+        (("languages",), "target", "de", "corpora.c: origin.kind trees, text.trees and languages.target tree go"),
+    ],
+)  # fmt: skip
+def test_so_is_one_in_a_treebank(tmp_path: Path, section: tuple[Any, ...], key: str, value: Any, message: str) -> None:
+    values = params()
+    values["corpora"]["c"] = place = yaml.safe_load((ROOT / "params.yaml").read_text())["corpora"]["wsj-sample"]
     for part in section:
         place = place[part]
     place[key] = value
