@@ -10,6 +10,7 @@ EVALB tells punctuation, whose brackets do not count, by its tags. So that it is
 output get the gold tags before they are compared; the tags that a model wrote itself are scored by themselves.
 """
 
+import operator
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,10 +61,10 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
 
 def _tagging(gold: list[Tree], predicted: list[Tree]) -> float | None:
     """Percent of words whose tag is right; None if the model writes no tags."""
-    pairs = [pair for trees in zip(gold, predicted, strict=True) for pair in zip(*(t.tags for t in trees), strict=True)]
-    if all(tag == ANY_TAG for _, tag in pairs):
+    right, written = ([tag for tree in trees for tag in tree.tags] for trees in (gold, predicted))
+    if set(written) <= {ANY_TAG}:
         return None
-    return 100 * sum(right == tag for right, tag in pairs) / len(pairs)
+    return 100 * sum(map(operator.eq, right, written)) / len(right)
 
 
 def _parses(gold: list[Tree], predicted: list[Tree], scored: list[SentenceScore], outputs: Path) -> Iterator[Parse]:

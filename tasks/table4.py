@@ -47,8 +47,8 @@ def table4(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
 def measured_rows(params: Params, measured: Scores) -> str:
     """One row for each experiment and kind of search."""
     header = [
-        "experiment", "test set", "search", "sentences", "recall", "precision", "F1", "complete match", "failed", "tags",
-        "repaired", "cut", "sentences/s",
+        "experiment", "test set", "search", "sentences", "recall", "precision", "F1", "complete match", "failed",
+        "tags", "repaired", "cut", "sentences/s",
     ]  # fmt: skip
     rows = []
     for name, experiment in params.experiments.items():

@@ -1,13 +1,14 @@
 """A model of a treebank as a parser: words in, a tree over exactly these words out (section 6.3)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer.errors import InputError
 from transformer.search import Hypothesis, length_limit
+from transformer.special_symbols import PAD
 from transformer.translator import Translator
 from transformer.tree_search import TreeSymbols, WellFormed
-from transformer.trees import Tree, restore
+from transformer.trees import Tree, kept_word, restore
 
 
 @dataclass
@@ -40,22 +41,34 @@ class Parser:
         words in which nothing is visible, where a sentence has more of them than its length limit has room for.
         """
         sources = self.translator.encode([" ".join(words) for words in sentences])
-        constrain = self._constrain(sentences, sources) if well_formed else None
+        seen = [self._seen(*pair) for pair in zip(sentences, sources, strict=True)]
+        constrain = self._constrain(seen, sources) if well_formed else None
         outputs = [best for best, *_ in self.translator.search_ids(sources, 1, show, constrain)]
-        symbols = [line.split(" ") for line in self.translator.decode(outputs)]
-        restored = (restore(*pair, self._form) for pair in zip(symbols, sentences, strict=True))
-        return [Parsed(tree, output, repaired) for (tree, repaired), output in zip(restored, outputs, strict=True)]
+        return [self._parsed(*each) for each in zip(sentences, seen, outputs, strict=True)]
 
-    def _constrain(
-        self, sentences: Sequence[Sequence[str]], sources: list[list[int]]
-    ) -> Callable[[list[int]], WellFormed]:
+    def _seen(self, words: Sequence[str], source: list[int]) -> list[str]:
+        """The words as the model sees them: normalised, with its mark for what it does not know."""
+        subwords = self.translator.subwords
+        seen = subwords.decode([source])[0].split(" ")
+        if len(seen) != len(words):  # in one of them nothing is visible
+            seen = list(words)
+        return subwords.decode(subwords.encode(map(kept_word, seen))) if self._form == "words" else seen
+
+    def _parsed(self, words: Sequence[str], seen: list[str], output: Hypothesis) -> Parsed:
+        tree, repaired = restore(self.translator.decode([output])[0].split(" "), seen, self._form)
+        return Parsed(replace(tree, words=list(words)), output, repaired)
+
+    def _constrain(self, sentences: list[list[str]], sources: list[list[int]]) -> Callable[[list[int]], WellFormed]:
         """Makes the constraint for some of the sentences, which have these ids."""
         translator, settings = self.translator, self.translator.config.search
         pieces = translator.subwords.pieces(range(translator.subwords.size))
         symbols = TreeSymbols(pieces, self._form, translator.model.embedding.device)
 
+        def ids(words: list[str]) -> list[list[int]]:
+            return translator.subwords.encode(words) if self._form == "words" else [[PAD]] * len(words)
+
         def constrain(rows: list[int]) -> WellFormed:
             limits = [length_limit(sources[row], settings) for row in rows]
-            return WellFormed(symbols, [len(sentences[row]) for row in rows], limits)
+            return WellFormed(symbols, [ids(sentences[row]) for row in rows], limits)
 
         return constrain

@@ -128,13 +128,13 @@ def linearise(tree: Tree, form: Linearisation) -> list[str]:
 def _slot(tree: Tree, place: int, form: Linearisation) -> str:
     """What stands in the place of a word."""
     if form == "words":
-        return _kept(tree.words[place])
+        return kept_word(tree.words[place])
     return ANY_TAG if form == "vinyals" else f"({tree.tags[place]})"
 
 
-def _kept(word: str) -> str:
-    """The word in the form `words`, where it must not be taken for a bracket."""
-    return escape(word) if opens(word) or closes(word) else word
+def kept_word(word: str) -> str:
+    """The word as it stands in the form `words`: not to be taken for a bracket of the tree."""
+    return escape(word) if word[:1] in ("(", ")") and len(word) > 1 else word
 
 
 def _brackets(tree: Tree) -> Iterable[tuple[list[str], list[str]]]:
@@ -205,7 +205,7 @@ class _Builder:
         """Go on with a symbol."""
         left = len(self._words) - len(self._tags)
         if is_word(symbol, self._form) and left:
-            self._repaired |= self._form == "words" and symbol != _kept(self._words[len(self._tags)])
+            self._repaired |= self._form == "words" and symbol != kept_word(self._words[len(self._tags)])
             self._tags.append(symbol[1:-1] if self._form == "tensor2tensor" else ANY_TAG)
         elif opens(symbol) and left:
             self._opened.append(len(self._phrases))

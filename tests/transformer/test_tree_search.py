@@ -24,10 +24,13 @@ from transformer.tree_search import TreeSymbols, WellFormed
 from transformer.trees import Linearisation, linearise, opens, restore
 from transformer.wordpieces import WordPieces
 
-FORMS: list[Linearisation] = ["vinyals", "tensor2tensor"]
+FORMS: list[Linearisation] = ["vinyals", "tensor2tensor", "words"]
 LABELS = ("S", "NP", "VP", "X", "-LRB-")
 # XX is a word of the text where the form has tags; (Fig is one in both, which nothing closes; other sub-words behind.
 TEXT = ("(", ")", "(Fig", "XX", ")")
+
+
+WORD = ("\u2581XX", "b")  # in two sub-words
 
 
 def vocabulary(form: Linearisation, size: int = VOCABULARY) -> list[str]:
@@ -52,14 +55,17 @@ def search(
     sources: list[list[int]],
     how: SearchSettings,
 ) -> list[list[Hypothesis]]:
-    """As many outputs for each source as the beam is wide."""
+    """As many outputs for each source as the beam is wide; a word, where it is kept, is `WORD`."""
     symbols = TreeSymbols(pieces, form, model.embedding.device)
-    constraint = WellFormed(symbols, words, [length_limit(source, how) for source in sources])
+    word = [pieces.index(piece) for piece in WORD] if form == "words" else [PAD]
+    constraint = WellFormed(
+        symbols, [[word] * count for count in words], [length_limit(source, how) for source in sources]
+    )
     return beam_search(model, sources, how, how.beam, constraint)
 
 
 def symbols_of(output: Hypothesis, pieces: list[str]) -> list[str]:
-    return [pieces[i].removeprefix(WORD_START) for i in output.ids]
+    return "".join(pieces[i] for i in output.ids).replace(WORD_START, " ").split()
 
 
 @pytest.mark.fault("F31")
@@ -72,16 +78,16 @@ def test_every_output_is_a_tree_over_the_words(beam: int, form: Linearisation) -
         draw = random.Random(seed)
         model = random_model(seed, noise=draw.choice([0.0, 0.3]), layers=1)
         words = [draw.randint(1, 12) for _ in range(6)]
-        sources = [[draw.randrange(4, VOCABULARY) for _ in range(count + draw.randint(0, 4))] for count in words]
+        sources = [[draw.randrange(4, VOCABULARY) for _ in range(2 * count + draw.randint(0, 4))] for count in words]
         how = settings(beam, draw.choice([1, 2, 3, 10, 40]), draw.random() < 0.5)
         for count, source, found in zip(words, sources, search(model, pieces, form, words, sources, how), strict=True):
             for output in found:
                 symbols = symbols_of(output, pieces)
-                tree, repaired = restore(symbols, ["a"] * count)
+                tree, repaired = restore(symbols, ["XXb"] * count, form)
                 assert not repaired
                 assert linearise(tree, form) == symbols
                 assert not output.cut
-                assert len(symbols) <= length_limit(source, how)
+                assert len(output.ids) <= length_limit(source, how)
                 assert math.isfinite(output.score)
                 phrases += len(tree.phrases)
     assert phrases > 50
@@ -115,7 +121,7 @@ def test_a_beam_as_wide_as_the_space_finds_all_trees_there_are(
         Hypothesis(ids, score(model, source, ids))
         for length in range(words, len(source) + 3)
         for ids in map(list, itertools.product(range(4, 4 + len(symbols)), repeat=length))
-        if fits([symbols[i - 4] for i in ids], words, run)
+        if fits([symbols[i - 4] for i in ids], words, run, form)
     ]
     expected.sort(key=lambda output: -output.score)
     found = search(model, pieces, form, [words], [source], settings(len(expected) + 100, 2))[0]
@@ -124,9 +130,9 @@ def test_a_beam_as_wide_as_the_space_finds_all_trees_there_are(
     assert [output.score for output in found] == pytest.approx([output.score for output in expected], abs=1e-4)
 
 
-def fits(symbols: list[str], words: int, run: int) -> bool:
+def fits(symbols: list[str], words: int, run: int, form: Linearisation) -> bool:
     """Whether they are a tree over so many words, and no more phrases than that begin in a row."""
-    if restore(symbols, ["a"] * words)[1]:
+    if restore(symbols, ["a"] * words, form)[1]:
         return False
     return all(len(list(some)) <= run for kind, some in itertools.groupby(symbols, opens) if kind)
 
