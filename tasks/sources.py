@@ -21,12 +21,12 @@ def read_origin(origin: ORIGIN, languages: Languages, test_set: str, max_charact
     elif isinstance(origin, FilesOrigin):
         texts = read_files(origin, languages)
     elif isinstance(origin, TreesOrigin):
-        return read_treebank(origin)
+        texts = read_treebank(origin)
     elif isinstance(origin, HubOrigin):
         texts = read_hub(origin, languages)
     else:
         texts = read_archives(origin, languages, test_set)
     texts.pairs["test"] = count_known(texts.pairs["test"], test_set, languages, "test_set")
-    if not isinstance(origin, WheelsOrigin | FilesOrigin):
+    if not isinstance(origin, WheelsOrigin | FilesOrigin | TreesOrigin):
         texts.pairs["valid"] = count_known(texts.pairs["valid"], origin.valid, languages, "origin.valid")
     return texts

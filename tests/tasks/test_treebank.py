@@ -16,6 +16,7 @@ from tasks.cleaning import Cleaner
 from tasks.corpus import write_corpus
 from tasks.settings import Cleaning, Languages, ShardSettings, SubwordSettings, TreesOrigin, read_params
 from tasks.shards import write_shards
+from tasks.sources import read_origin
 from tasks.subwords import learn_subwords
 from tasks.treebank import find_treebank, own_folder, read_treebank
 from tests.file_server import FileServer
@@ -230,6 +231,14 @@ def test_what_is_missing_is_one_line(tmp_path, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         read_treebank(origin(write(tmp_path, {"train/a.mrg": TEA}), **changes))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.fault("F07")
+def test_a_part_of_section_23_does_not_bear_its_name(tmp_path):
+    own = origin(write(tmp_path, {"train/a.mrg": TEA}))
+    texts = read_origin(own, Languages(source="en", target="tree"), "WSJ 23", 1000)
+    with pytest.raises(InputError, match="test_set is WSJ 23, which has 2,416 pairs, but the text has 1"):
+        list(texts.pairs["test"])
 
 
 def settings(own):

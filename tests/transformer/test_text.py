@@ -7,6 +7,7 @@ import unicodedata
 
 import pytest
 
+from transformer.errors import InputError
 from transformer.settings import TextSettings
 from transformer.text import Preparation, normalise
 
@@ -101,6 +102,13 @@ def test_tokens_become_plain_text_again(line):
 def test_full_stops_stay_on_the_abbreviations_of_the_language():
     assert preparation(False, "moses", "de").prepare("Er sah bzw. hörte es.") == "Er sah bzw. hörte es ."
     assert preparation(False, "moses", "en").prepare("We saw Dr. Brown.") == "We saw Dr. Brown ."
+
+
+def test_a_line_that_should_be_a_tree_and_is_none_is_named():
+    trees = Preparation(TextSettings(lowercase=False, tokenise="none", trees="vinyals"), "tree")
+    assert trees.prepare("(TOP (NP (NN tea)))") == "(NP XX )NP"
+    with pytest.raises(InputError, match=r"a line among the trees is none \(1 bracket.*\): '\(TOP \(NP \(NN tea\)\)'"):
+        trees.prepare("(TOP (NP (NN tea))")
 
 
 def test_without_tokens_nothing_is_restored_and_the_tokeniser_is_not_loaded():
