@@ -20,7 +20,8 @@ from transformer.trees import ANY_TAG, Tree, escape
 
 # Lengths of the picture, in points.
 _TEXT = 9.0
-_LEVEL = 22.0  # from a bracket to the one around it
+_LEVEL = 23.0  # from a bracket to the one around it
+_CLEAR = 7.5  # between the middle of a text and lines above and below it
 _GAP = 9.0  # between neighbours
 _EDGE = 20.0
 _HEADING = 44.0  # above two trees
@@ -204,16 +205,16 @@ def _draw_tree(
     def hang(centre: float, height: float, parent: int) -> None:
         lefts[parent], rights[parent] = min(lefts[parent], centre), max(rights[parent], centre)
         if parent >= 0:
-            lines.append((styles[parent], [(centre, height), (centre, heights[parent] - _LEVEL / 2)]))
+            lines.append((styles[parent], [(centre, height + _CLEAR), (centre, heights[parent] - _LEVEL / 2)]))
 
     for centre, tag, word, parent in zip(centres, tree.tags, tree.words, of_words, strict=True):
-        hang(centre, bottom, parent)
+        hang(centre, bottom + tags * _LEVEL, parent)
         _write(axes, centre, bottom, word, {})
         if tags:
             _write(axes, centre, bottom + _LEVEL, tag, {"color": "0.35", "style": "italic"})
     for place in reversed(range(len(tree.phrases))):
         style, centre, bar = styles[place], (lefts[place] + rights[place]) / 2, heights[place] - _LEVEL / 2
-        lines.append((style, [(centre, heights[place]), (centre, bar)]))
+        lines.append((style, [(centre, heights[place] - _CLEAR), (centre, bar)]))
         lines.append((style, [(lefts[place], bar), (rights[place], bar)]))
         hang(centre, heights[place], of_phrases[place])
         look = {} if style is _IN_BOTH else {"color": style.colour, "weight": "bold"}
@@ -223,10 +224,9 @@ def _draw_tree(
         "linestyles": [style.line for style, _ in lines],
         "linewidths": [style.width for style, _ in lines],
     }
-    axes.add_collection(LineCollection([points for _, points in lines], zorder=1, **looks), autolim=False)
+    axes.add_collection(LineCollection([points for _, points in lines], **looks), autolim=False)
 
 
 def _write(axes: Any, x: float, y: float, text: str, look: dict[str, Any]) -> None:
-    """Text around a point, on white, which hides lines behind it. A dollar in it is no formula."""
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    axes.text(x, y, text, size=_TEXT, ha="center", va="center", bbox=behind, zorder=2, parse_math=False, **look)
+    """Text around a point. A dollar in it is no formula."""
+    axes.text(x, y, text, size=_TEXT, ha="center", va="center", parse_math=False, **look)

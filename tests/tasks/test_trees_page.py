@@ -70,11 +70,10 @@ def test_missed_and_invented_labels_are_counted(page: str) -> None:
 def test_trees_are_shown_as_text_with_differences_in_the_margin(page: str) -> None:
     shown = page[page.index("### Line 4, F1 80.0") :]
     assert (
-        "Treebank:\n\n```diff\n    (S\n      (NP\n-       (NML (NN rain) (NN water)) (NNS tanks))\n"
-        in shown.replace("\n        (NNS", " (NNS")
+        "Treebank:\n\n```diff\n    (S\n      (NP\n-       (NML (NN rain) (NN water))\n        (NNS tanks))\n" in shown
     )
     assert "Parser:\n\n```diff\n    (S\n      (NP (NN rain)\n+       (NML (NN water) (NNS tanks)))\n" in shown
-    assert "### Line 3, F1 50.0 (repaired, cut)" in page or "### Line 3, F1 50.0 (worst, repaired, cut)" in page
+    assert "### Line 3, F1 50.0 (worst, repaired, cut)" in page
     assert "### Line 5" not in page  # too short
 
 
@@ -113,9 +112,7 @@ def test_drawn_are_ten_of_all_qualities_from_the_worst_to_the_best() -> None:
 
 def test_of_equal_sentences_the_longer_then_the_earlier_are_drawn() -> None:
     parses = [flat(words, 0, line) for line, words in enumerate([*[6] * 10, 9, 9, 8], start=1)]
-    assert chosen(parses)[-3:] == [("worst", 11), ("worst", 12), ("best", 13)] or {11, 12} <= {
-        line for reason, line in chosen(parses) if reason == "worst"
-    }
+    assert [line for reason, line in chosen(parses) if reason == "worst"] == [11, 12]
     assert [line for _, line in chosen(parses)] == [*range(1, 8), 11, 12, 13]
 
 
