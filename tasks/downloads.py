@@ -78,13 +78,14 @@ def _check(url: str, part: Path, check: Callable[[Path], object]) -> None:
 
 def _fetch(url: str, part: Path, size: int | None, name: str) -> None:
     """Fetch the rest of the file, again after each cut, until tries without progress are used up."""
-    failures = 0
+    failures, most = 0, _bytes(part)
     while True:
-        before = _bytes(part)
         try:
             return _transfer(url, part, size, name)
         except _Cut as cut:
-            failures = 0 if _bytes(part) > before else failures + 1
+            # A server without ranges begins anew each time: only what no try has reached is progress.
+            failures = 0 if _bytes(part) > most else failures + 1
+            most = max(most, _bytes(part))
             if failures > len(PAUSES):
                 raise _Unavailable(f"{url}: {cut}") from None
             pause = PAUSES[max(0, failures - 1)]
@@ -98,22 +99,26 @@ def _transfer(url: str, part: Path, size: int | None, name: str) -> None:
     if size is not None and done == size:
         return  # whole, but its check was cut off
     with _ask(url, part, done) as answer:
-        start, total = _range(url, answer, done)
+        if answer.status == 416:
+            _beyond(answer, part, done)
+            return
+        start, total = _range(url, answer, part, done)
         if size is not None and total is not None and total != size:
             raise _Unavailable(f"{url}: {total:,} bytes, not {size:,}")
-        write_json(_said(part), {"validator": _validator(answer.headers)})
-        _save(answer, part, start, total, name)
+        if not start:  # a rest is of the version that was asked for, and need not name it (RFC 9110, section 15.3.7)
+            write_json(_said(part), {"validator": _validator(answer.headers)})
+        _save(answer, part, start, size if total is None else total, name)
 
 
 def _ask(url: str, part: Path, done: int) -> Any:
-    """The server's answer, to be closed by `with`."""
+    """The server's answer, to be closed by `with`; of the errors, only that there is no rest is an answer."""
     try:
         return urllib.request.urlopen(_request(url, part, done), timeout=PATIENCE)
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # there is no rest: whole already, or another file by now
-            part.unlink(missing_ok=True)
-            raise _Cut("the file on the server is another one now") from None
-        fault = f"the server answers {error.code} {error.reason}"
+        if error.code == 416:
+            return error
+        error.close()
+        fault = f"the server answers {error.code} {str(error.reason).partition(chr(10))[0]}"
         raise (_Cut(fault) if error.code in PASSING else _Unavailable(f"{url}: {fault}")) from None
     except (ValueError, InvalidURL) as error:
         raise _Unavailable(f"{url}: no address: {error}") from None
@@ -130,8 +135,15 @@ def _request(url: str, part: Path, done: int) -> urllib.request.Request:
     return request
 
 
-def _range(url: str, answer: Any, done: int) -> tuple[int, int | None]:
-    """From which byte on the server sends, and how many the whole file has."""
+def _beyond(answer: Any, part: Path, done: int) -> None:
+    """The server has nothing behind what is here: returns if that is the whole file."""
+    if not done or answer.headers["Content-Range"] != f"bytes */{done}":
+        part.unlink(missing_ok=True)
+        raise _Cut("the file on the server is another one now")
+
+
+def _range(url: str, answer: Any, part: Path, done: int) -> tuple[int, int | None]:
+    """From which byte on the server sends, and how many the whole file has, if that is known."""
     if answer.headers.get_content_type() == "text/html":
         raise _Unavailable(f"{url}: a web page, not the file")
     length = answer.headers["Content-Length"]
@@ -139,7 +151,8 @@ def _range(url: str, answer: Any, done: int) -> tuple[int, int | None]:
         return 0, int(length) if length else None
     found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", answer.headers["Content-Range"] or "")
     if not found or int(found[1]) != done:
-        raise _Unavailable(f"{url}: sends other bytes than were asked for")
+        part.unlink(missing_ok=True)  # else this address would never give the file, as it never gives its rest
+        raise _Cut("the server does not send the rest that it was asked for, so from the beginning")
     return done, int(found[2])
 
 

@@ -16,7 +16,6 @@ that the number of processes changes no byte. All is written into data/shards/.C
 that is done. Started again after a stop, the stage does the other blocks, unless its input or its code changed.
 """
 
-import shutil
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -63,7 +62,7 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
     blocks = [block for split in SPLITS for block in _cut(corpus, split, description, settings)]
     with resumed_folder(out, made_from) as folder:
         counter = get_context("spawn").Value("q", 0)
-        write = BlockWriter(model.path, text, languages, settings, folder, folder / "done", counter)
+        write = BlockWriter(model.path, text, languages, settings, folder, folder.parent / "done", counter)
         left = [block for block in blocks if not write.record(block).exists()]
         counter.value = sum(block.lines for block in blocks) - sum(block.lines for block in left)
         with _shown(counter, sum(block.lines for block in blocks), f"encoding {corpus.name}"):
@@ -73,7 +72,6 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
             split: [read_json(write.record(block)) for block in blocks if block.split == split] for split in SPLITS
         }
         splits = {split: _sum_up(corpus / f"{split}.{languages[0]}", of_split) for split, of_split in records.items()}
-        shutil.rmtree(folder / "done")
         known = {"languages": description["languages"], "vocabulary": model.size, "subwords_sha256": model.sha256}
         write_json(folder / "manifest.json", {**known, "splits": splits})
 

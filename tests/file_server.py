@@ -14,6 +14,7 @@ class FileServer:
         tags: the ETag by name; a file without one has none.
         cuts: for each answer to come, after how many bytes the connection breaks; None for not at all.
         statuses: for each answer to come, its status instead of 200; None for that.
+        answers: for each answer to come, all of it instead: (status, headers, body); None for the usual one.
         page: whether the answers are web pages.
         asked: what was asked for: (name, Range or "").
     """
@@ -23,6 +24,7 @@ class FileServer:
         self.tags = {name: f'"{name}-1"' for name in files}
         self.cuts: list[int | None] = []
         self.statuses: list[int | None] = []
+        self.answers: list[tuple[int, dict[str, str], bytes] | None] = []
         self.page = False
         self.asked: list[tuple[str, str]] = []
 
@@ -55,6 +57,9 @@ class FileServer:
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         name, wanted = request.path[1:], request.headers["Range"] or ""
         self.asked.append((name, wanted))
+        if instead := self.answers.pop(0) if self.answers else None:
+            _send(request, *instead)
+            return
         status = self.statuses.pop(0) if self.statuses else None
         if status or name not in self.files:
             request.send_error(status or 404)
@@ -76,3 +81,11 @@ class FileServer:
         request.end_headers()
         cut = self.cuts.pop(0) if self.cuts else None
         request.wfile.write(content[start:] if cut is None else content[start : start + cut])
+
+
+def _send(request: BaseHTTPRequestHandler, status: int, headers: dict[str, str], body: bytes) -> None:
+    request.send_response(status)
+    for name, value in headers.items():
+        request.send_header(name, value)
+    request.end_headers()
+    request.wfile.write(body)

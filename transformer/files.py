@@ -52,19 +52,23 @@ def whole_folder(path: Path) -> Iterator[Path]:
 def resumed_folder(path: Path, made_from: Any) -> Iterator[Path]:
     """Like `whole_folder`, but where the block ends with an error or is killed, the next one finds what it left.
 
+    What helps to go on and is no part of the folder may lie beside it: its parent is deleted once it is at its place.
+
     Args:
         path: the place of the folder.
         made_from: all that its files depend on, as JSON; the block finds an empty folder if that was another one.
     """
-    temporary = path.with_name(f".{path.name}.unfinished")
-    record = temporary / "made_from.json"
-    if temporary.exists() and not (record.exists() and read_json(record) == made_from):
-        shutil.rmtree(temporary)
-    temporary.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    folder, record = unfinished / path.name, unfinished / "made_from.json"
+    if unfinished.exists() and not (folder.exists() and record.exists() and read_json(record) == made_from):
+        record.unlink(missing_ok=True)  # first: nothing is gone on with of which a kill here leaves only some
+        shutil.rmtree(unfinished)
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(folder)
     write_json(record, made_from)
-    yield temporary
-    record.unlink()
-    _take_place(temporary, path)
+    yield folder
+    _take_place(folder, path)
+    shutil.rmtree(unfinished)
 
 
 def _take_place(temporary: Path, path: Path) -> None:

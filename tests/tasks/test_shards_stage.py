@@ -150,6 +150,10 @@ class Stopped(Exception):
     pass
 
 
+def raise_stopped():
+    raise Stopped
+
+
 def stopped_after(blocks, monkeypatch):
     """Blocks after so many end in an error, with a shard half written; returns the numbers of those begun."""
     begun = []
@@ -158,7 +162,7 @@ def stopped_after(blocks, monkeypatch):
     def stop(path, value):
         begun.append(path.stem)
         if len(begun) > blocks:
-            (path.parents[1] / value["files"][0]["path"]).write_bytes(b"half")
+            next(path.parents[1].glob(f"*/{value['files'][0]['path']}")).write_bytes(b"half")
             raise Stopped
         write_json(path, value)
 
@@ -182,6 +186,19 @@ def test_a_stage_that_was_stopped_leaves_nothing_and_goes_on_with_the_next_block
     assert (out / "manifest.json").read_bytes() == (shards / "manifest.json").read_bytes()
     files = [*manifest(out)["files"], *manifest(out, "valid")["files"]]
     assert all(file["sha256"] == sha256(out / file["path"]) for file in files)
+
+
+def test_a_stage_that_was_stopped_when_all_blocks_were_done_does_none_again(
+    corpus, subwords, shards, tmp_path, monkeypatch
+):
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr("transformer.files._take_place", lambda *_: raise_stopped())
+        write_shards(corpus, subwords, settings(), tmp_path / "stopped")
+    begun = stopped_after(0, monkeypatch)
+    write_shards(corpus, subwords, settings(), tmp_path / "stopped")
+    assert begun == []
+    assert sorted(path.name for path in (tmp_path / "stopped").iterdir()) == ["manifest.json", "train", "valid"]
+    assert (tmp_path / "stopped" / "manifest.json").read_bytes() == (shards / "manifest.json").read_bytes()
 
 
 def test_a_stage_that_was_stopped_begins_anew_with_other_settings(corpus, subwords, tmp_path, monkeypatch):
@@ -250,7 +267,9 @@ def test_a_command_that_was_killed_goes_on_where_it_was_and_leaves_no_process(pr
     assert not psutil.wait_procs(workers, timeout=20)[1]
     done = [json.loads(path.read_text()) for path in unfinished.glob("done/*.json")]
     assert 10 <= len(done) < 100
-    before = {file["path"]: (unfinished / file["path"]).stat().st_mtime_ns for one in done for file in one["files"]}
+    before = {
+        file["path"]: (unfinished / "ours" / file["path"]).stat().st_mtime_ns for one in done for file in one["files"]
+    }
     assert begin().wait(timeout=120) == 0
     assert {path: (SHARDS / "ours" / path).stat().st_mtime_ns for path in before} == before
     write_shards(CORPORA / "ours", subwords, settings(rows_per_shard=6), Path("unbroken"))

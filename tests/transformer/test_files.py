@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from tests.workspace import ROOT
+from tests.workspace import ROOT, environment
 from transformer import checkpoints
 from transformer.errors import InputError
 from transformer.files import read_json, resumed_folder, whole_file, whole_folder, write_json
@@ -65,13 +65,75 @@ def test_a_resumed_folder_has_what_was_there_when_it_failed_if_it_is_made_from_t
 
 
 def test_a_resumed_folder_takes_its_place_though_a_kill_left_the_one_before_half_deleted(tmp_path: Path) -> None:
-    for folder in ("folder", ".folder.old.tmp"):
-        (tmp_path / folder).mkdir()
+    for folder in ("folder", ".folder.unfinished/folder.old.tmp"):
+        (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "old").touch()
     with resumed_folder(tmp_path / "folder", {"a": 1}) as temporary:
         (temporary / "new").touch()
     assert [one.name for one in (tmp_path / "folder").iterdir()] == ["new"]
     assert [one.name for one in tmp_path.iterdir()] == ["folder"]
+
+
+# Kills a process that makes a folder before each of its changes of the disk in turn, and then makes the folder again.
+KILLS = """
+import os, shutil, sys
+from pathlib import Path
+from transformer.files import resumed_folder, whole_file
+
+CHANGES = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"}
+done, said = os.pipe()
+
+def make():
+    with resumed_folder(Path("folder"), {"a": 1}) as folder:
+        for name in "12":
+            if not (folder / name).exists():
+                with whole_file(folder / name) as temporary:
+                    temporary.write_text("new")
+                os.write(said, name.encode())
+
+def killed(changes):
+    if (child := os.fork()) == 0:
+        def kill(event, arguments):
+            nonlocal changes
+            changes -= event in CHANGES
+            if changes < 0:
+                os._exit(9)
+        sys.addaudithook(kill)
+        make()
+        os._exit(0)
+    return os.waitpid(child, 0)[1] != 0
+
+changes, going = 0, True
+while going:
+    Path("folder").mkdir()
+    Path("folder/old").touch()
+    going = killed(changes)
+    whole = [path.name for path in Path("folder").glob("*")]
+    if going and sorted(whole) != ["1", "2"]:
+        assert whole in (["old"], []), whole
+        make()
+    os.write(said, b".")
+    assert sorted(path.name for path in Path("folder").iterdir()) == ["1", "2"]
+    times = os.read(done, 99).decode()
+    assert times.count("1") <= 1 and times.count("2") <= 1, (changes, times)
+    shutil.rmtree("folder")
+    left = [path.name for path in Path().iterdir()]
+    assert left in ([], [".folder.unfinished"]), left
+    changes += 1
+print(changes)
+"""
+
+
+def test_a_folder_whose_making_is_killed_anywhere_is_finished_or_gone_on_with(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", KILLS],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert int(run.stdout) > 20
 
 
 @pytest.mark.parametrize("content", [None, b"{", b"\xff"], ids=["missing", "torn", "not text"])
