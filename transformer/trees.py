@@ -18,8 +18,9 @@ look where the last one stood. All leave out the outermost bracket (TOP).
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 Linearisation = Literal["vinyals", "tensor2tensor", "words"]
@@ -180,33 +181,48 @@ def restore(symbols: Sequence[str], words: Sequence[str], form: Linearisation) -
 
     - what is no symbol is passed over, and so is a closing bracket of which none such is open;
     - a closing bracket also closes what was opened inside of it, and a bracket around nothing is passed over;
-    - in the form `words`, words that are others stand for those in their places;
-    - words that are too many are passed over, those that are missing are added at the end of the outermost bracket,
-      with the tag XX;
+    - in the form `words`, the sequence's words are aligned with the sentence's: those that are too many are passed
+      over, and those that are missing follow the one before them;
+    - in the other forms words that are too many are passed over, those that are missing are added at the end of the
+      outermost bracket, with the tag XX;
     - what is still open at the end is closed.
     """
-    builder = _Builder(words, form)
+    found = [symbol for symbol in symbols if is_word(symbol, form)]
+    wanted = list(map(kept_word, words)) if form == "words" else found
+    builder = _Builder(words, form, found != wanted)
+    shares = _shares(found, wanted) if found != wanted else (int(place < len(words)) for place in range(len(found)))
     for symbol in symbols:
-        builder.add(symbol)
+        builder.add(symbol, next(shares) if is_word(symbol, form) else 0)
     return builder.finish()
+
+
+def _shares(found: list[str], wanted: list[str]) -> Iterator[int]:
+    """For each word of a sequence, how many of the sentence's words it stands for: those that it is aligned with."""
+    shares = [0] * len(found)
+    for _, start, end, first, last in SequenceMatcher(None, found, wanted, autojunk=False).get_opcodes():
+        for place in range(start, min(end, start + last - first)):
+            shares[place] += 1
+        if found and last - first > end - start:
+            shares[max(0, end - 1)] += last - first - (end - start)
+    return iter(shares)
 
 
 class _Builder:
     """A tree while it is put together from symbols."""
 
-    def __init__(self, words: Sequence[str], form: Linearisation) -> None:
+    def __init__(self, words: Sequence[str], form: Linearisation, repaired: bool) -> None:
         self._words, self._form = list(words), form
         self._tags: list[str] = []
         self._phrases: list[Phrase] = []
         self._opened: list[int] = []  # places in _phrases
-        self._repaired = False
+        self._repaired = repaired
 
-    def add(self, symbol: str) -> None:
-        """Go on with a symbol."""
+    def add(self, symbol: str, share: int) -> None:
+        """Go on with a symbol, which stands for so many words."""
         left = len(self._words) - len(self._tags)
-        if is_word(symbol, self._form) and left:
-            self._repaired |= self._form == "words" and symbol != kept_word(self._words[len(self._tags)])
-            self._tags.append(symbol[1:-1] if self._form == "tensor2tensor" else ANY_TAG)
+        if is_word(symbol, self._form):
+            self._repaired |= share != 1
+            self._tags += [symbol[1:-1] if self._form == "tensor2tensor" else ANY_TAG] * share
         elif opens(symbol) and left:
             self._opened.append(len(self._phrases))
             self._phrases.append(Phrase(symbol[1:], len(self._tags), -1))

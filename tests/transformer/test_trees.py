@@ -123,3 +123,20 @@ def test_trees_of_any_depth() -> None:
     assert read_brackets(write_brackets(deep)) == deep
     assert restore(linearise(deep, "vinyals"), ["a"], "vinyals")[0].phrases == deep.phrases
     assert len(restore(["(NP"] * 20_000, ["a"], "vinyals")[0].phrases) == 0
+
+
+@pytest.mark.parametrize(
+    ("symbols", "repaired"),
+    [
+        ("(S (NP the tea )NP (VP is )VP hot )S", "(TOP (S (NP (XX the) (XX tea)) (VP (XX is)) (XX hot)))"),
+        ("(S (NP the )NP (VP is )VP hot )S", "(TOP (S (NP (XX the) (XX tea)) (VP (XX is)) (XX hot)))"),
+        ("(S (NP the tea tea )NP (VP is )VP hot )S", "(TOP (S (NP (XX the) (XX tea)) (VP (XX is)) (XX hot)))"),
+        ("(S (NP a tea )NP (VP is )VP hot )S", "(TOP (S (NP (XX the) (XX tea)) (VP (XX is)) (XX hot)))"),
+        ("(S (NP tea )NP (VP is hot )VP )S", "(TOP (S (NP (XX the) (XX tea)) (VP (XX is) (XX hot))))"),
+        ("(S (NP so )NP (NP the tea )NP )S", "(TOP (S (NP (XX the) (XX tea) (XX is) (XX hot))))"),
+    ],
+)
+def test_kept_words_are_aligned_with_the_sentence(symbols: str, repaired: str) -> None:
+    words = ["the", "tea", "is", "hot"]
+    tree, changed = restore(symbols.split(), words, "words")
+    assert (write_brackets(tree), changed) == (repaired, symbols.split() != linearise(tree, "words"))
