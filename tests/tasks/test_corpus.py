@@ -174,6 +174,45 @@ def test_an_error_half_way_leaves_the_old_corpus(tmp_path):
     assert [path.name for path in made.parent.iterdir()] == ["ours"]
 
 
+# Prints the most memory that this process has had while it wrote a corpus, in bytes.
+MEMORY = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from tasks import corpus
+from tasks.settings import Cleaning, FilesOrigin, Languages
+files = {split: [f"{split}.tsv"] for split in ("train", "valid", "test")}
+settings = SimpleNamespace(
+    languages=Languages(source="en", target="de"), test_set="ours",
+    origin=FilesOrigin(kind="files", folder=sys.argv[1], **files),
+    cleaning=Cleaning(max_characters=1000, max_words=None, max_ratio=None, drop=["overlap", "duplicate"]),
+)
+corpus.write_page = lambda *_: None  # its picture takes more than the text, and would hide what that takes
+corpus.write_corpus("ours", settings, Path(sys.argv[1]) / "out", processes=1)
+print(int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) * 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says how much memory was held at most")
+def test_memory_grows_by_the_hashes_of_the_pairs_only(tmp_path):
+    few, many = 40_000, 240_000
+    peaks = []
+    for count in (few, many):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        for split, lines in (("train", range(count)), ("valid", (-1, -2)), ("test", (-3, -4))):
+            text = "".join(f"This is the place of number {n}.\tDas ist der Ort mit der Nummer {n}.\n" for n in lines)
+            (folder / f"{split}.tsv").write_text(text, encoding="utf-8")
+        run = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(folder)],
+            env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert facts(folder / "out")["pairs"]["train"] == count
+        peaks.append(int(run.stdout))
+    # 8 bytes a pair, three times while two runs of them are merged, and what an allocator keeps. Text takes 200 a pair.
+    assert peaks[1] - peaks[0] < 3 * 8 * (many - few) + 8e6, peaks
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [
