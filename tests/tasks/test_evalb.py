@@ -125,6 +125,12 @@ def test_a_quotation_mark_that_one_side_tags_as_a_word_counts_on_both_by_the_new
     assert (found.words, found.correct_tags) == (5, 2)
 
 
+def test_a_quotation_mark_stands_for_two_in_a_row_as_in_the_c_program() -> None:
+    gold, test = '(S (`` ") (NN gene))', '(S (NN ") (NN ") (NN gene))'
+    found = score(gold, test, read_rules(NEW))
+    assert (found.status, found.matched, found.words, found.correct_tags) == (VALID, 1, 3, 1)
+
+
 @pytest.mark.parametrize(
     ("test", "status", "problem"),
     [
