@@ -76,7 +76,7 @@ def model_card(training: dict[str, Any], averaged: list[int], settings: Any) -> 
 
 A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on the corpus `{training["corpus"]}`.
 
-    echo "A sentence." | python -m transformer models/{name}
+    echo "A sentence." | python -m transformer models/{name}{" --trees" if languages["target"] == "tree" else ""}
 
 - **Shape**: {shape}; vocabulary {training["vocabulary"]}; {training["parameters"]:,} parameters
 - **Preset**: {training["preset"]}

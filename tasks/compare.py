@@ -65,6 +65,8 @@ def compare(corpora: list[Path], folders: list[Path]) -> dict[str, Any]:
     """
     training = read_json(folders[0] / "translation.json")["training"]
     target = training["languages"]["target"]
+    if target == "tree":
+        raise InputError(f"{folders[0]}: trees; only translations are compared")
     references, others = (read_lines(corpus / f"test.{target}") for corpus in corpora)
     if references != others:
         raise InputError(f"{corpora[0]}, {corpora[1]}: their test splits differ; compare outputs on the same sentences")

@@ -46,6 +46,8 @@ def evaluate(model: Path, source: Path, reference: Path) -> dict[str, Any]:
     sources, references = zip(*read_pairs([source, reference]), strict=True)
     check_not_tokenised(str(reference), list(references))  # before minutes of search
     translator = Translator.load(model)
+    if translator.config.text.trees:
+        raise InputError(f"{model}: this model parses; trees are scored with `python -m tasks.evalb`")
     prepared = translator.decode(translator.search(list(sources), show=True))
     config = translator.config
     tokens = prepared if config.text.tokenise != "none" else None

@@ -57,6 +57,8 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
     except ModuleNotFoundError as error:
         raise InputError(f"{error.name} is not installed: run `make install-export`") from None
     translator = Translator.load(model)
+    if translator.config.text.trees:
+        raise InputError(f"{model}: this model parses; only models that translate are exported")
     ctranslate2_model.check_settings(translator.config.model)
     pieces = translator.subwords.pieces(range(translator.subwords.size))
     sources, references = read_sources(corpus, translator), read_references(corpus, translator)

@@ -8,19 +8,22 @@ from typing import Any
 from mlflow.models import set_model
 from mlflow.pyfunc import PythonModel
 
+from transformer.parser import Parser
 from transformer.translator import Translator
 
 
-class ServedTranslator(PythonModel):  # type: ignore[misc]
-    """Translates lists of lines: `{"inputs": ["A sentence."]}` posted to /invocations."""
+class ServedModel(PythonModel):  # type: ignore[misc]
+    """Translates or parses lists of lines: `{"inputs": ["A sentence."]}` posted to /invocations."""
 
     def load_context(self, context: Any) -> None:
         """Read the model folder among the artifacts; InputError as `Translator.load`."""
         self._translator = Translator.load(context.artifacts["model"])
 
     def predict(self, context: Any, model_input: list[str]) -> list[str]:
-        """The translation of each line. MLflow checks requests against these types."""
+        """The translation of each line, or its tree in brackets. MLflow checks requests against these types."""
+        if self._translator.config.text.trees:
+            return [parsed.text for parsed in Parser(self._translator).parse_text(model_input)]
         return self._translator.translate(model_input)
 
 
-set_model(ServedTranslator())
+set_model(ServedModel())
