@@ -219,12 +219,13 @@ def _draw_tree(
         hang(centre, heights[place], of_phrases[place])
         look = {} if style is _IN_BOTH else {"color": style.colour, "weight": "bold"}
         _write(axes, centre, heights[place], tree.phrases[place].label, look)
-    looks = {
-        "colors": [style.colour for style, _ in lines],
-        "linestyles": [style.line for style, _ in lines],
-        "linewidths": [style.width for style, _ in lines],
-    }
-    axes.add_collection(LineCollection([points for _, points in lines], **looks), autolim=False)
+    collection = LineCollection(
+        [points for _, points in lines],
+        colors=[style.colour for style, _ in lines],
+        linestyles=[style.line for style, _ in lines],
+        linewidths=[style.width for style, _ in lines],
+    )
+    axes.add_collection(collection, autolim=False)
 
 
 def _write(axes: Any, x: float, y: float, text: str, look: dict[str, Any]) -> None:

@@ -9,12 +9,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
+from typing import TypeVar
 
 from tasks.bands import by_length
 from tasks.markdown import literal, table
 from tasks.tree_pairs import TreePair, as_text, draw, has_tags, levels, unmatched
 from transformer.files import whole_file
 from transformer.trees import Phrase, Tree
+
+L = TypeVar("L", str, tuple[str, str])
 
 ROWS = 15  # of the tables of labels
 DRAWN = 10
@@ -193,7 +196,7 @@ def _labels(parses: list[Parse]) -> list[str]:
     ]
 
 
-def _most(counts: Counter[str] | Counter[tuple[str, str]]) -> list[tuple[str | tuple[str, str], int]]:
+def _most(counts: Counter[L]) -> list[tuple[L, int]]:
     """The largest counts, equal ones by name."""
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:ROWS]
 
