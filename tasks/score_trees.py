@@ -64,7 +64,8 @@ def _tagging(gold: list[Tree], predicted: list[Tree]) -> float | None:
     right, written = ([tag for tree in trees for tag in tree.tags] for trees in (gold, predicted))
     if set(written) <= {ANY_TAG}:
         return None
-    return 100 * sum(map(operator.eq, right, written)) / len(right)
+    correct: int = sum(map(operator.eq, right, written))
+    return 100 * correct / len(right)
 
 
 def _parses(gold: list[Tree], predicted: list[Tree], scored: list[SentenceScore], outputs: Path) -> Iterator[Parse]:

@@ -11,7 +11,9 @@ from tests.workspace import PAPER, sentences
 from transformer.files import read_json, sha256, write_json
 from transformer.model import Transformer
 from transformer.settings import ModelSettings, SearchSettings, TextSettings
+from transformer.special_symbols import SYMBOLS
 from transformer.subwords import Subwords
+from transformer.text import WORD_START
 from transformer.translator import Config
 from transformer.wordpieces import WordPieces
 
@@ -54,10 +56,26 @@ def write_folder(folder: Path, seed: int = 5, noise: float = 0.3, **changes: obj
 
 def use_word_pieces(folder: Path) -> None:
     """The sub-words of a model folder become word pieces, with the same vocabulary."""
+    bpe = Subwords(folder / "subwords.model")
+    _write_pieces(folder, bpe.pieces(range(bpe.size)))
+
+
+def _write_pieces(folder: Path, pieces: list[str], **changes: object) -> None:
     path = folder / "subwords.model"
-    bpe = Subwords(path)
-    path.write_bytes(WordPieces(bpe.pieces(range(bpe.size))).dump())
-    write_json(folder / "config.json", read_json(folder / "config.json") | {"subwords_sha256": sha256(path)})
+    path.write_bytes(WordPieces(pieces).dump())
+    changes["subwords_sha256"] = sha256(path)
+    write_json(folder / "config.json", read_json(folder / "config.json") | changes)
+
+
+def write_parser(folder: Path, *pieces: str) -> Path:
+    """A model folder with random weights whose target is trees, with these pieces among its word pieces."""
+    symbols = [WORD_START + symbol for symbol in ("(S", ")S", "(NP", ")NP", "(NN)", "(.)", "(-LRB-)")]
+    pieces = (*SYMBOLS, WORD_START, *symbols, *pieces)
+    pieces += tuple("abcdefghijklmnopqrstuvwxyz(),.-'0123456789:[]%"[: VOCABULARY - len(pieces)])
+    write_folder(folder, noise=0.0)
+    text = TextSettings(lowercase=False, tokenise="none", trees="tensor2tensor")
+    _write_pieces(folder, list(pieces), text=text.model_dump(), target_language="tree")
+    return folder
 
 
 def write_corpus(folder: Path) -> Path:

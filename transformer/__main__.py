@@ -1,9 +1,10 @@
-r"""Translate standard input, line for line.
+r"""Translate standard input, line for line, or parse it.
 
     python -m transformer models/tiny < input.txt > output.txt
+    python -m transformer models/parsing-craft --trees < sentences.txt > trees.txt
 
 in:   standard input, UTF-8; a model folder
-out:  standard output; line i is the translation of line i, an empty line stays empty, lines end at \n only
+out:  standard output; line i is the translation or tree of line i, an empty line stays empty, lines end at \n only
 
 Lines are translated as they come, up to a thousand at once, and what is there is written before more is read.
 """
@@ -13,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from transformer.alignment_page import alignment_page, picture
 from transformer.errors import InputError, run_main
@@ -21,9 +22,11 @@ from transformer.progress import bar
 from transformer.stream import lines_as_they_come
 
 if TYPE_CHECKING:
+    from transformer.parser import Parser
     from transformer.translator import Translation, Translator
 
 LINES_AT_ONCE = 1000
+TREES_AT_ONCE = 100  # each takes a hundred times as long: models that parse have wide beams and long outputs
 LONGEST_LIST = 1000
 
 EPILOG = """\
@@ -33,17 +36,22 @@ examples:
   python -m transformer models/tiny --precision bf16 < input.txt > output.txt
   python -m transformer models/tiny --nbest 4 --scores < input.txt > lists.tsv
   head -20 input.txt | python -m transformer models/tiny --attention alignments.html
+  echo "These mice (n = 3) don't survive." | python -m transformer models/parsing-craft --trees
+  echo "These mice ( n = 3 ) do n't survive ." | python -m transformer models/parsing-craft --trees --tokenised
 
 output, one translation a line, tab separated:
                        translation
   --scores             score  translation
   --nbest N            line   translation
   --nbest N --scores   line   score  translation
+  --trees              tree
+  --trees --scores     score  tree
 line counts input lines from 1. score is the sum of the natural logarithms of the token probabilities divided by the
 length penalty that config.json of the model names, and where a line was split, the sum of the scores of its parts.
 
 A note on standard error names each line that was split, each whose translation ends at the length limit, and each for
-which the model finds it best to write nothing.
+which the model finds it best to write nothing. With --trees a line is one sentence, which is never split; a note names
+each that is longer than any in the model's training, and each whose output was no tree over its words and was repaired.
 exit codes: 0; 2 if something given is wrong, with one line that says what, after all lines before it; 1 if nobody reads
 the output any more; 130 after Ctrl-C.
 """
@@ -57,30 +65,67 @@ def main() -> None:
     from transformer.translator import Translator  # here, as PyTorch takes a second, which --help need not wait
 
     translator = Translator.load(arguments.model, arguments.precision)
+    parser = _parser(translator, arguments)
     if sys.stdin.isatty():
-        print("type a line and press Enter for its translation; Ctrl-D ends", file=sys.stderr, flush=True)
-    number = 1
+        answer = "tree" if parser else "translation"
+        print(f"type a line and press Enter for its {answer}; Ctrl-D ends", file=sys.stderr, flush=True)
+    number, at_once = 1, TREES_AT_ONCE if parser else LINES_AT_ONCE
     with ExitStack() as stack:
         page = stack.enter_context(alignment_page(arguments.attention)) if arguments.attention else None
-        shown = stack.enter_context(bar(None, "translate", "line", hidden=sys.stdin.isatty() or sys.stdout.isatty()))
-        for raw in lines_as_they_come(sys.stdin.fileno(), LINES_AT_ONCE):
+        label = "parse" if parser else "translate"
+        shown = stack.enter_context(bar(None, label, "line", hidden=sys.stdin.isatty() or sys.stdout.isatty()))
+        for raw in lines_as_they_come(sys.stdin.fileno(), at_once):
             lines, wrong = _readable(raw, number, translator, arguments.long == "refuse")
-            for translations in translator.nbest(lines, arguments.nbest or 1):
-                sys.stdout.buffer.writelines(_rows(number, translations, arguments))
-                _note(number, translations[0])
-                if page:
-                    page.writelines(_pictures(number, translations[0], translator))
-                number += 1
+            if parser:
+                _parse(lines, number, parser, arguments)
+            else:
+                _translate(lines, number, translator, page, arguments)
+            number += len(lines)
             sys.stdout.buffer.flush()
             if wrong:
                 raise wrong
             shown.update(len(lines))
 
 
+def _parser(translator: "Translator", arguments: argparse.Namespace) -> "Parser | None":
+    """A parser if trees are asked for; InputError if the model is not of the kind that is asked for."""
+    from transformer.parser import Parser
+
+    if arguments.trees:
+        if not translator.config.text.trees:
+            raise InputError(f"{arguments.model}: this model translates; leave --trees out")
+        return Parser(translator)
+    if translator.config.text.trees:
+        raise InputError(f"{arguments.model}: this model parses; add --trees")
+    return None
+
+
+def _translate(
+    lines: list[str], first: int, translator: "Translator", page: TextIO | None, arguments: argparse.Namespace
+) -> None:
+    for number, translations in enumerate(translator.nbest(lines, arguments.nbest or 1), first):
+        sys.stdout.buffer.writelines(_rows(number, translations, arguments))
+        _note(number, translations[0])
+        if page:
+            page.writelines(_pictures(number, translations[0], translator))
+
+
+def _parse(lines: list[str], first: int, parser: "Parser", arguments: argparse.Namespace) -> None:
+    translator = parser.translator
+    for number, parsed in enumerate(parser.parse_text(lines, arguments.tokenised, arguments.well_formed), first):
+        score = f"{parsed.output.score:.4f}\t" if arguments.scores else ""
+        sys.stdout.buffer.write(f"{score}{parsed.text}\n".encode())
+        length = len(translator.encode([lines[number - first]])[0])
+        notes = ["longer than any in this model's training, parsed all the same"] * (length > translator.longest)
+        notes += ["the output ends at the length limit"] * parsed.output.cut
+        notes += ["the output was no tree over these words, and was repaired"] * (parsed.repaired and parsed.text != "")
+        _say(number, notes)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m transformer",
-        description="Translate standard input to standard output, line for line.",
+        description="Translate standard input to standard output, line for line, or parse it.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -103,9 +148,27 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--long", choices=["split", "refuse"], default="split",
         help="lines longer than any in the model's training: in parts, cut at sentence ends or else spaces (as if not "
-        "given), or an error",
+        "given), or an error; with --trees they are parsed whole, or an error",
     )  # fmt: skip
-    return parser.parse_args()
+    parser.add_argument(
+        "--trees", action="store_true", help="parse, with a model of a treebank: a tree in brackets a line"
+    )
+    parser.add_argument(
+        "--tokenised",
+        action="store_true",
+        help="with --trees: words are what spaces part; otherwise lines are cut into words",
+    )
+    parser.add_argument(
+        "--well-formed",
+        action="store_true",
+        help="with --trees: search only among trees over the words, so that no output needs repair; slower",
+    )
+    arguments = parser.parse_args()
+    if arguments.trees and (arguments.nbest or arguments.attention):
+        parser.error(f"--trees gives the best tree alone: leave {'--nbest' if arguments.nbest else '--attention'} out")
+    if (arguments.tokenised or arguments.well_formed) and not arguments.trees:
+        parser.error(f"{'--tokenised' if arguments.tokenised else '--well-formed'} goes with --trees")
+    return arguments
 
 
 def _length_of_list(text: str) -> int:
@@ -142,6 +205,10 @@ def _note(number: int, translation: "Translation") -> None:
     notes = [f"too long for this model, translated in {len(translation.parts)} parts"] * (len(translation.parts) > 1)
     notes += ["the translation ends at the length limit"] * translation.cut
     notes += ["the translation is empty"] * (not translation.text and any(part.source for part in translation.parts))
+    _say(number, notes)
+
+
+def _say(number: int, notes: list[str]) -> None:
     for note in notes:
         print(f"line {number}: {note}", file=sys.stderr, flush=True)
 

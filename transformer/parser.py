@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 from transformer.errors import InputError
 from transformer.search import Hypothesis, length_limit
 from transformer.special_symbols import PAD
+from transformer.subwords import UNK
+from transformer.text import normalise
 from transformer.translator import Translator
 from transformer.tree_search import TreeSymbols, WellFormed
-from transformer.trees import Tree, kept_word, restore
+from transformer.trees import Tree, kept_word, restore, unescape, write_brackets
+from transformer.words import cut_words, direct_quotes
+
+# Signs that mean the same. Raw text has the one, a treebank another: the first that it has is taken.
+_ALIKE = [("“", '"', "``"), ("”", '"', "''"), ("‘", "`", "'"), ("’", "'")]
 
 
 @dataclass
@@ -18,6 +24,11 @@ class Parsed:
     tree: Tree
     output: Hypothesis
     repaired: bool
+
+    @property
+    def text(self) -> str:
+        """The tree in brackets, on one line; empty if there are no words."""
+        return write_brackets(self.tree) if self.tree.words else ""
 
 
 class Parser:
@@ -31,6 +42,13 @@ class Parser:
         if translator.config.text.trees is None:
             raise InputError("this model translates: its target is no trees")
         self.translator, self._form = translator, translator.config.text.trees
+        subwords = translator.subwords
+        # Newer treebanks take words apart at hyphens and slashes. By slashes they are told: `/` is then a word that one
+        # piece stands for, while that of the WSJ is always inside of one (and/or).
+        self._apart = len(subwords.encode(["/"])[0]) == 1
+        signs = sorted({sign for alike in _ALIKE for sign in alike})
+        known = {sign for sign, ids in zip(signs, subwords.encode(signs), strict=True) if UNK not in ids}
+        self._signs = {sign: next((one for one in alike if one in known), sign) for alike in _ALIKE for sign in alike}
 
     def parse(self, sentences: Sequence[Sequence[str]], show: bool = False, well_formed: bool = False) -> list[Parsed]:
         """The tree of each sentence, of the best output that the search finds; `show` draws a progress bar.
@@ -45,6 +63,32 @@ class Parser:
         constrain = self._constrain(seen, sources) if well_formed else None
         outputs = [best for best, *_ in self.translator.search_ids(sources, 1, show, constrain)]
         return [self._parsed(*each) for each in zip(sentences, seen, outputs, strict=True)]
+
+    def parse_text(self, lines: Sequence[str], tokenised: bool = False, well_formed: bool = False) -> list[Parsed]:
+        """The tree of each line of raw text, which is one sentence; one without words for an empty line.
+
+        The words of a tree are those of its line, less what `normalise` takes from any text: invisible characters, and
+        other forms of the same letters. The model is shown quotes as its treebank has them. -LRB- and its like stand
+        for brackets, as in trees.
+
+        Args:
+            lines: no line breaks in them.
+            tokenised: the words are what spaces part. Otherwise the line is cut (transformer/words.py).
+            well_formed: as for `parse`.
+        """
+        texts = [unescape(normalise(line)) for line in lines]
+        # With straight quotes directed a line has the same words, but for these.
+        shown = [list(map(self._as_in_training, self._words(direct_quotes(text), tokenised))) for text in texts]
+        found = self.parse(shown, well_formed=well_formed)
+        for parsed, text in zip(found, texts, strict=True):
+            parsed.tree.words = self._words(text, tokenised)
+        return found
+
+    def _words(self, text: str, tokenised: bool) -> list[str]:
+        return text.split() if tokenised else cut_words(text, self._apart)
+
+    def _as_in_training(self, word: str) -> str:
+        return self._signs.get(word, word.replace("’", self._signs["’"]))
 
     def _seen(self, words: Sequence[str], source: list[int]) -> list[str]:
         """The words as the model sees them: normalised, with its mark for what it does not know."""

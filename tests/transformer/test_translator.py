@@ -13,16 +13,18 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from tests.random_model import use_word_pieces
+from tests.random_model import use_word_pieces, write_parser
 from tests.workspace import PAPER, ROOT, environment, sentences
 from transformer import __main__ as command
 from transformer.errors import InputError
 from transformer.files import read_json, write_json
 from transformer.model import Transformer
+from transformer.parser import Parser
 from transformer.search import Hypothesis, beam_search
 from transformer.settings import ModelSettings
 from transformer.subwords import Subwords
 from transformer.translator import Part, Translation, Translator
+from transformer.trees import read_brackets
 
 SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
 
@@ -310,7 +312,53 @@ def test_the_page_of_alignments_has_a_picture_of_each_part(translate: Command, t
     assert "<b>" not in page
 
 
-@pytest.mark.parametrize("options", [["--nbest", "0"], ["--nbest", "1001"], ["--nbest", "two"], ["--long", "cut"]])
+@pytest.fixture
+def parse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Command:
+    return Command(write_parser(tmp_path / "parser"), tmp_path, monkeypatch, capfdbinary)
+
+
+@pytest.mark.fault("F31")
+def test_the_command_parses_line_for_line(parse: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "TREES_AT_ONCE", 2)
+    lines = ['he (said) "no".', "", "it's a dog"]
+    text = "\n".join(lines).encode()
+    trees = parse(text, "--trees")
+    assert [read_brackets(tree).words for tree in trees if tree] == [
+        ["he", "(", "said", ")", '"', "no", '"', "."], ["it", "'s", "a", "dog"]
+    ]  # fmt: skip
+    parsed = Parser(Translator.load(parse.model)).parse_text(lines)
+    assert trees == [one.text for one in parsed] and trees[1] == ""
+    notes = [f"line {i}: the output was no tree" for i, one in enumerate(parsed, 1) if one.repaired and one.text]
+    assert re.findall("line .*: the output was no tree", parse.errors) == notes != []
+    assert parse(text, "--trees", "--scores") == [f"{one.output.score:.4f}\t{one.text}" for one in parsed]
+    words = [read_brackets(tree).words if tree else [] for tree in parse(text, "--trees", "--tokenised")]
+    assert words == [line.split() for line in lines]
+
+
+def test_a_sentence_longer_than_any_in_training_is_parsed_whole_or_refused(parse: Command) -> None:
+    change_config(parse.model, longest_source=8)
+    text = b"a dog\nit sees a dog\n"
+    assert len(parse(text, "--trees")) == 2
+    assert re.findall("line .*longer than any in", parse.errors) == ["line 2: longer than any in"]
+    with pytest.raises(InputError, match=r"line 2: \d+ sub-words"):
+        parse(text, "--trees", "--long", "refuse")
+    assert len(parse.printed()) == 1
+
+
+def test_trees_come_from_parsers_and_translations_from_translators(translate: Command, parse: Command) -> None:
+    with pytest.raises(InputError, match="model: this model translates; leave --trees out"):
+        translate(b"the cat\n", "--trees")
+    with pytest.raises(InputError, match="parser: this model parses; add --trees"):
+        parse(b"the cat\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--nbest", "0"], ["--nbest", "1001"], ["--nbest", "two"], ["--long", "cut"], ["--tokenised"],
+        ["--trees", "--nbest", "2"], ["--trees", "--attention", "out.html"],
+    ],
+)  # fmt: skip
 def test_a_wrong_option_ends_with_2(translate: Command, options: list[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         translate(b"", *options)
