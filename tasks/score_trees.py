@@ -12,6 +12,7 @@ output get the gold tags before they are compared; the tags that a model wrote i
 
 import operator
 from collections.abc import Iterator
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
         scores[name] = {
             "sentences": total.sentences,
             "failed": total.errors + total.skipped,
-            **{figure: getattr(total, figure) for figure in FIGURES},
+            # EVALB says NaN where no bracket is found, which is no JSON.
+            **{figure: 0.0 if isnan(value := getattr(total, figure)) else value for figure in FIGURES},
             "tagging": _tagging(gold, predicted),
             "rules": f"tasks/{COLLINS.name}",
         }
