@@ -368,10 +368,11 @@ REAL = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with treebank")
 @pytest.mark.fault("F31")
-@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if size[0] > 5000 else name for name, size in REAL.items()]
+)
 def test_all_of_a_real_treebank_is_read(tmp_path, name):
     real = Path(os.environ["REPRO_DATA"]) / "treebank" / name
     write(tmp_path, {})
