@@ -70,8 +70,8 @@ def _write_pieces(folder: Path, pieces: list[str], **changes: object) -> None:
 def write_parser(folder: Path, *pieces: str) -> Path:
     """A model folder with random weights whose target is trees, with these pieces among its word pieces."""
     symbols = [WORD_START + symbol for symbol in ("(S", ")S", "(NP", ")NP", "(NN)", "(.)", "(-LRB-)")]
-    pieces = (*SYMBOLS, WORD_START, *symbols, *pieces)
-    pieces += tuple("abcdefghijklmnopqrstuvwxyz(),.-'0123456789:[]%"[: VOCABULARY - len(pieces)])
+    pieces = (*SYMBOLS, WORD_START, *symbols, *pieces, *"abcdefghilmnorstuw(),.-'[]%")
+    pieces += tuple(chr(ord("ä") + i) for i in range(VOCABULARY - len(pieces)))
     write_folder(folder, noise=0.0)
     text = TextSettings(lowercase=False, tokenise="none", trees="tensor2tensor")
     _write_pieces(folder, list(pieces), text=text.model_dump(), target_language="tree")

@@ -1,7 +1,7 @@
 """How raw text is cut into words, by sentences of our own; and that nothing is lost there."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from transformer.words import cut_words, direct_quotes
@@ -54,6 +54,7 @@ def test_newer_treebanks_take_words_apart_at_hyphens_and_slashes(line: str, olde
 
 
 @pytest.mark.fault("F31")
+@settings(deadline=None)
 @given(LINES, st.booleans())
 @example("(.'s)\"", True)
 def test_nothing_is_lost_or_changed(line: str, apart: bool) -> None:
