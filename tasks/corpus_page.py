@@ -95,7 +95,7 @@ def _notes(notes: list[str]) -> list[str]:
 
 
 def _more(count: int) -> list[str]:
-    return [f"and {count - _LISTED:,} more, which stand in corpus.json."] if count > _LISTED else []
+    return [f"and {count - _LISTED:,} more in corpus.json."] if count > _LISTED else []
 
 
 def _quantiles(lengths: list[Counter[int]], codes: list[str]) -> str:

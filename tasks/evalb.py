@@ -3,11 +3,13 @@
     python -m tasks.evalb gold.tree test.tree                        # by tasks/collins.prm
     python -m tasks.evalb gold.tree test.tree --rules tasks/new.prm
     python -m tasks.evalb gold.tree test.tree --binary ./evalb       # and by the C program, to compare
+    python -m tasks.evalb data/corpora/craft/test.tree outputs/parsing-craft/test.tree --gold-tags
 
 in:   two files of one bracketed tree a line; an empty line of the second means that there is no parse
 out:  the table and the summary that EVALB prints, on stdout; why sentences failed, on stderr
 
-EVALB leaves out sentences that fail. Where some do, a last block counts every gold bracket of theirs as missed. With
+EVALB tells punctuation, which does not count, by its tags: trees without tags need the gold ones, as stage `score` has
+them. It leaves out sentences that fail. Where some do, a last block counts every gold bracket of theirs as missed. With
 --binary: each summary figure of both programs and every sentence that differs; exit code 1 if anything does.
 """
 
@@ -20,7 +22,7 @@ from pathlib import Path
 
 from tasks.evalb_reader import read_line
 from tasks.evalb_rules import COLLINS, Rules, read_rules
-from tasks.evalb_scores import ERROR, SentenceScore, Summary, score_trees, sum_up
+from tasks.evalb_scores import ERROR, SentenceScore, Summary, score_trees, sum_up, with_gold_tags
 from tasks.evalb_table import SENTENCE, figures, table, with_failed
 from tasks.lines import read_lines, write_lines
 from transformer.errors import InputError, run_main
@@ -38,11 +40,16 @@ def main() -> None:
     parser.add_argument("gold", type=Path, help="the right trees, one a line")
     parser.add_argument("test", type=Path, help="the trees to score, one a line")
     parser.add_argument("--rules", type=Path, default=COLLINS, help="a parameter file of EVALB")
+    parser.add_argument(
+        "--gold-tags", action="store_true", help="give test trees the gold tags: for models that write none, or XX"
+    )
     parser.add_argument("--binary", type=Path, help="the program evalb, to compare with")
     given = parser.parse_args()
     rules = read_rules(given.rules)
     gold, test = read_lines(given.gold), read_lines(given.test)
     try:
+        if given.gold_tags:
+            test = with_gold_tags(gold, test)
         scored = score_trees(gold, test, rules)
     except InputError as error:
         raise InputError(f"{given.gold}, {given.test}: {error}") from None

@@ -15,6 +15,7 @@ from tasks.evalb_reader import Bracket, Reading, read_line, restore_quotes
 from tasks.evalb_rules import Rules
 from transformer.errors import InputError
 from transformer.progress import bar
+from transformer.trees import read_brackets, write_brackets
 
 VALID, ERROR, SKIPPED = range(3)
 FEW = 20_000  # sentences, scored in about two seconds
@@ -101,6 +102,23 @@ def score_trees(gold_lines: Sequence[str], test_lines: Sequence[str], rules: Rul
             scored.append(_score(number, gold_line, test_line, rules))
             shown.update()
     return scored
+
+
+def with_gold_tags(gold_lines: Sequence[str], test_lines: Sequence[str]) -> list[str]:
+    """The test trees with the tags of the gold ones, for trees that have none of their own.
+
+    InputError for a line that is no tree, or trees over other words.
+    """
+    tagged = []
+    for number, (gold_line, test_line) in enumerate(zip(gold_lines, test_lines, strict=True), start=1):
+        try:
+            gold, test = read_brackets(gold_line), read_brackets(test_line)
+        except ValueError as error:
+            raise InputError(f"sentence {number}: {error}") from None
+        if gold.words != test.words:
+            raise InputError(f"sentence {number}: the trees are not over the same words")
+        tagged.append(write_brackets(replace(test, tags=gold.tags)))
+    return tagged
 
 
 def _score(number: int, gold_line: str, test_line: str, rules: Rules) -> SentenceScore:

@@ -35,7 +35,8 @@ def main() -> None:
     parser.add_argument("--name", help="of the folder below models/, if not that in the archive")
     arguments = parser.parse_args()
     folder = fetch_model(arguments.archive, arguments.sha256.lower(), arguments.name, MODELS)
-    print(f"{folder}: ready; `python -m transformer {folder}` translates with it")
+    does = " --trees` parses" if Translator.load(folder).config.text.trees else "` translates"
+    print(f"{folder}: ready; `python -m transformer {folder}{does} with it")
 
 
 def fetch_model(archive: str, expected: str, name: str | None, models: Path) -> Path:

@@ -22,25 +22,24 @@ from transformer.subwords import UNK
 from transformer.translator import Translator
 from transformer.trees import write_brackets
 
-# The files of each search by their names: the split, and whether only well-formed outputs are searched.
-SEARCHES = {"valid": ("valid", False), "test": ("test", False), "well_formed": ("test", True)}
+# By the names of their files: the split, and whether only well-formed outputs are searched.
+SEARCHES = {"valid": ("valid", False), "test": ("test", False), "test.well_formed": ("test", True)}
 
 
 def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str, Any]:
     """Write the trees into a folder; counts and times of each search, by the names in `SEARCHES`."""
     parser, config = Parser(translator), translator.config
     splits: dict[str, Any] = {}
-    for name, (split, well_formed) in SEARCHES.items():
+    for stem, (split, well_formed) in SEARCHES.items():
         lines = read_lines(corpus / f"{split}.{config.source_language}")
         started = time.monotonic()
         parsed = parser.parse([line.split(" ") for line in lines], show=True, well_formed=well_formed)
         seconds = time.monotonic() - started
-        stem = split + ".well_formed" * well_formed
         write_lines(folder / f"{stem}.tree", [write_brackets(one.tree) for one in parsed])
         write_lines(folder / f"{stem}.symbols.tree", translator.decode([one.output for one in parsed]))
         for fault, found in (("cut", [p.output.cut for p in parsed]), ("repaired", [p.repaired for p in parsed])):
             write_lines(folder / f"{stem}.{fault}.txt", [str(line) for line, so in enumerate(found, 1) if so])
-        splits[name] = {
+        splits[stem] = {
             "sentences": len(lines),
             "cut_at_the_length_limit": sum(one.output.cut for one in parsed),
             "repaired": sum(one.repaired for one in parsed),
@@ -50,5 +49,5 @@ def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str
         }
         if not well_formed:
             references = read_lines(corpus / f"{split}.{config.target_language}")
-            splits[name]["perplexity"] = perplexity(translator, lines, references)
+            splits[stem]["perplexity"] = perplexity(translator, lines, references)
     return splits

@@ -8,7 +8,8 @@ from tasks.markdown import duration, settings
 def how_it_was_made(score: dict[str, Any]) -> str:
     """A Markdown list from a score file."""
     training, search, corpus = score["training"], score["search"], score["corpus"]
-    cut = score["splits"]["test"]["cut_at_the_length_limit"]
+    test = score["splits"]["test"]
+    speed, cut = test.get("sentences_per_second", score["speed"]), test["cut_at_the_length_limit"]
     return (
         f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, "
         f"vocabulary {training['vocabulary']:,}\n"
@@ -19,7 +20,7 @@ def how_it_was_made(score: dict[str, Any]) -> str:
         f"{training['target_tokens'] / training['update']:,.0f} an update; {duration(training['seconds'])}, "
         f"and {duration(training['validation_seconds'])} of validation\n"
         f"- weights: mean of updates {', '.join(map(str, training['averaged_updates']))}\n"
-        f"- search: {settings(search)}; {score['speed']:.0f} sentences/s; {cut} outputs cut at the length limit\n"
+        f"- search: {settings(search)}; {speed:.3g} sentences/s; {cut} outputs cut at the length limit\n"
         f"- data: corpus {training['corpus']}, shards sha256 {training['hashes']['shards'][:16]}, "
         f"sub-words sha256 {training['hashes']['subwords'][:16]}\n"
         f"{''.join(map(_made_by, training['made_by']))}"

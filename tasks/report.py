@@ -3,7 +3,7 @@
 python -m tasks.report
 
 params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
-  -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/learning_curves.png
+  -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/{learning,parsing}_curves.png
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -18,6 +18,7 @@ from tasks.multi30k import multi30k
 from tasks.paths import REPORTS
 from tasks.provenance import how_it_was_made
 from tasks.settings import Params, read_params
+from tasks.table4 import CURVES as PARSING_CURVES
 from tasks.table4 import table4
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_file
@@ -50,13 +51,15 @@ def main() -> None:
     scores = {name: read_scores(path) for name, path in paths.items() if path.exists()}
     measured = len(scores)
     paper = yaml.safe_load(PAPER.read_text(encoding="utf-8"))
-    with whole_file(REPORTS / CURVES) as temporary:
-        draw_curves(scores, temporary)
     parsers = {name for name, experiment in params.experiments.items() if params.corpora[experiment.corpus].text.trees}
+    parsed = {name: score for name, score in scores.items() if name in parsers}
     with whole_file(REPORTS / "table4.md") as temporary:
-        temporary.write_text(table4(params.only(parsers), scores, paper), encoding="utf-8")
+        temporary.write_text(table4(params.only(parsers), parsed, paper), encoding="utf-8")
     params = params.only(params.experiments.keys() - parsers)
     scores = {name: score for name, score in scores.items() if name not in parsers}
+    for path, drawn in ((CURVES, scores), (PARSING_CURVES, parsed)):
+        with whole_file(REPORTS / path) as temporary:
+            draw_curves(drawn, temporary)
     compared = [read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))]
     with whole_file(REPORTS / "table2.md") as temporary:
         temporary.write_text(table2(params, scores, paper, compared), encoding="utf-8")

@@ -70,7 +70,9 @@ def _score_trees(corpus: Path, outputs: Path, translation: dict[str, Any], page:
     """Score trees, say how good they are and write their page."""
     scores, parses = score_splits(corpus, outputs)
     flat = {f"{name}_{figure}": score[figure] for name, score in scores.items() for figure in LOGGED_OF_TREES}
-    print(f"{title}: F1 {flat['test_f1']:.2f}; of a search for well-formed outputs only {flat['well_formed_f1']:.2f}")
+    print(
+        f"{title}: F1 {flat['test_f1']:.2f}; of a search for well-formed outputs only {flat['test.well_formed_f1']:.2f}"
+    )
     return scores, flat, trees_page.write_page(page, title, parses)
 
 

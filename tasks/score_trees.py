@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.evalb_rules import COLLINS, read_rules
-from tasks.evalb_scores import VALID, SentenceScore, score_trees, sum_up
+from tasks.evalb_scores import VALID, SentenceScore, score_trees, sum_up, with_gold_tags
 from tasks.lines import read_lines
 from tasks.parse import SEARCHES
 from tasks.trees_page import Parse
@@ -35,20 +35,17 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
     rules = read_rules(COLLINS)
     scores: dict[str, Any] = {}
     parses: list[Parse] = []
-    for name, (split, well_formed) in SEARCHES.items():
+    for stem, (split, _) in SEARCHES.items():
         gold = [read_brackets(line) for line in read_lines(corpus / f"{split}.tree")]
-        stem = split + ".well_formed" * well_formed
         predicted = [read_brackets(line) for line in read_lines(outputs / f"{stem}.tree")]
-        if [tree.words for tree in gold] != [tree.words for tree in predicted]:
-            raise InputError(f"{outputs / stem}.tree: its words are not those of {corpus / split}.tree; parse again")
         lines = [write_brackets(tree) for tree in gold]
-        tagged = [
-            write_brackets(Tree(own.words, own_gold.tags, own.phrases))
-            for own_gold, own in zip(gold, predicted, strict=True)
-        ]
+        try:
+            tagged = with_gold_tags(lines, [write_brackets(tree) for tree in predicted])
+        except InputError as error:
+            raise InputError(f"{outputs / stem}.tree, {corpus / split}.tree: {error}; parse again") from None
         scored = score_trees(lines, tagged, rules)
         total = sum_up(scored)
-        scores[name] = {
+        scores[stem] = {
             "sentences": total.sentences,
             "failed": total.errors + total.skipped,
             # EVALB says NaN where no bracket is found, which is no JSON.
@@ -56,7 +53,7 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
             "tagging": _tagging(gold, predicted),
             "rules": f"tasks/{COLLINS.name}",
         }
-        if name == "test":
+        if stem == "test":
             parses = list(_parses(gold, predicted, scored, outputs))
     return scores, parses
 

@@ -238,8 +238,8 @@ class Corpus(Settings):
         kind = self.origin.kind == "trees"
         if kind != (self.text.trees is not None) or kind != (self.languages.target == "tree"):
             raise ValueError("origin.kind trees, text.trees and languages.target tree go together")
-        if kind and self.text.tokenise != "none":
-            raise ValueError("text.tokenise must be none: the words of a tree are its own")
+        if kind and (self.text.tokenise != "none" or self.text.lowercase):
+            raise ValueError("text.tokenise must be none and text.lowercase false: the words of a tree are its own")
         return self
 
     @model_validator(mode="after")

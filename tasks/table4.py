@@ -3,6 +3,7 @@
 Part of the stage `report`; writes reports/table4.md from reports/scores/*.json and tasks/paper.yaml.
 """
 
+from pathlib import Path
 from typing import Any
 
 from tasks.markdown import duration, number, short_commit, table
@@ -11,7 +12,8 @@ from tasks.settings import Params
 
 Scores = dict[str, dict[str, Any]]
 
-SEARCHES = {"test": "any output, repaired", "well_formed": "only well-formed outputs"}
+SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
+CURVES = Path("figures/parsing_curves.png")
 NOTES = """\
 Recall, precision, F1 and complete match are labelled, in percent, by the rules of EVALB with COLLINS.prm: brackets of
 punctuation and the outermost one do not count, ADVP is PRT. All lengths are in. The words carry the gold tags, since
@@ -40,6 +42,10 @@ def table4(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
         cost_rows(measured) if measured else "Nothing has been measured yet.",
         "## Where the numbers come from",
         "\n\n".join(map(provenance, measured, measured.values())) or "Nothing has been measured yet.",
+        "## Learning curves",
+        f"![Perplexity by update]({CURVES})",
+        "## Ten sentences of our own, parsed",
+        "\n\n".join(map(our_trees, measured, measured.values())) or "Nothing has been measured yet.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -86,8 +92,8 @@ def _both(found: dict[str, Any], key: str) -> str:
 def cost_rows(measured: Scores) -> str:
     """Size, time and machine of each training."""
     header = [
-        "experiment", "preset", "F1 on valid", "perplexity per symbol, test", "parameters", "training time", "hardware",
-        "date", "commit", "MLflow run",
+        "experiment", "preset", "F1 on valid", "perplexity per sub-word, test", "parameters", "training time",
+        "hardware", "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows = []
     for name, score in measured.items():
@@ -115,3 +121,8 @@ def provenance(name: str, score: dict[str, Any]) -> str:
         f"{score['scores']['test']['rules']}; test set {score['corpus']['test_set']}, valid split of "
         f"{score['scores']['valid']['sentences']:,} sentences.\n\n{how_it_was_made(score)}"
     )
+
+
+def our_trees(name: str, score: dict[str, Any]) -> str:
+    """What a model makes of the ten sentences in tasks/sentences.txt, of any output, repaired."""
+    return f"**{name}**\n\n```\n" + "\n".join(tree for _, tree in score["ours"]) + "\n```"

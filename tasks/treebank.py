@@ -1,8 +1,9 @@
 """Reads treebanks: files of Penn-bracketed trees, plain or .gz, with one tree after another over any lines.
 
 A tree begins with a bracket and goes on until that is closed. Where a bracket is missing, that would be the end of the
-file; so a tree is given up as broken at the next line that begins with a bracket and is indented no more than its first
-one, unless nothing of it is closed yet. Between trees, lines that begin with #, %, ; or * are comments. What is no tree
+file; so a tree is given up as broken at the next line that is indented no more than its first one and begins as that:
+with the same outermost bracket, or, where trees have none such, with any bracket once something of the tree is closed.
+Between trees, lines that begin with #, %, ; or * are comments. What is no tree
 is counted with its file and line.
 
 `FILE.files.tsv` beside `FILE.tree.gz` says that several files were joined in it, and which (name, tab, number of
@@ -26,7 +27,7 @@ from tasks.settings import TreesOrigin
 from tasks.texts import Pair, Texts
 from transformer.errors import InputError
 from transformer.text import normalise
-from transformer.trees import Phrase, Tree, escape, read_brackets, unescape, write_brackets
+from transformer.trees import OUTERMOST, Phrase, Tree, escape, read_brackets, unescape, write_brackets
 
 ABOUT = """\
 Constituency trees and their words. Traces and what they leave empty, functions and indices of labels, and the outermost
@@ -35,6 +36,8 @@ _JOINED = ".files.tsv"
 _COMMENTS = ("#", "%", ";", "*")
 _TRACE = "-NONE-"
 _BRACKET = re.compile(r"[()]")
+_OPENING = re.compile(r"\s*\(\s*(\(|[^\s()]*)")
+_NOTES = 1000  # at most: a file that is no treebank may have one for each line
 # A label before its functions and indices: NP-SBJ-1, NP=2, ADVP|PRT. One that begins with a hyphen has none: -LRB-.
 _LABEL = re.compile(r"-.*|[^-=|]+")
 # The Penn Treebank has these two in words as \/ and \*, to tell them from those in tags and traces.
@@ -109,10 +112,11 @@ def find_treebank(origin: TreesOrigin, folder: Path) -> dict[str, list[TreeFile]
 
 
 def _find_parsed(folder: Path, pattern: str, but: list[str]) -> list[TreeFile]:
-    path = expand(pattern, "origin.parsed")
-    if path.is_absolute():
-        folder, pattern = path.parent, path.name
-    return _find(folder, [pattern], but, "origin.parsed")
+    if pattern[:1] not in ("/", "$", "~"):
+        return _find(folder, [pattern], but, "origin.parsed")
+    parts = expand(pattern, "origin.parsed").parts
+    fixed = next((place for place, part in enumerate(parts) if set(part) & set("*?[")), len(parts) - 1)
+    return _find(Path(*parts[:fixed]), ["/".join(parts[fixed:])], but, "origin.parsed")
 
 
 def _find(folder: Path, patterns: list[str], but: list[str], key: str) -> list[TreeFile]:
@@ -163,12 +167,13 @@ def _read_table(path: Path) -> list[tuple[str, range]]:
 def _pairs(files: Iterable[TreeFile], dropped: Counter[str], notes: list[str]) -> Iterator[Pair]:
     """Words and tree of each tree; what is none is counted and noted."""
     for file in files:
-        for line, text in _meant(file):
+        for line, text in _chosen(file):
             try:
                 tree = tidy(read_brackets(text))
             except ValueError as error:
                 dropped["no tree"] += 1
-                notes.append(f"{file.path.name}, line {line}: {error}")
+                if len(notes) < _NOTES:
+                    notes.append(f"{Path(*file.path.parts[-2:])}, line {line}: {error}")
                 continue
             yield " ".join(tree.words), write_brackets(tree)
 
@@ -180,24 +185,24 @@ def _mixed(gold: Iterable[Pair], times: int, parsed: Iterable[Pair]) -> Iterator
     yield from parsed
 
 
-def _meant(file: TreeFile) -> Iterator[tuple[int, str]]:
+def _chosen(file: TreeFile) -> Iterator[tuple[int, str]]:
     """The text of each tree that is meant, or of what stands in its place, with the number of its first line."""
     index = -1
-    for index, found in enumerate(_texts(file.path)):
+    for index, found in enumerate(_read_file(file.path)):
         if file.parts is None or any(index in part for part in file.parts):
             yield found
     if file.trees not in (None, index + 1):
         raise InputError(f"{file.path}: {index + 1:,} trees, but *{_JOINED} beside it says {file.trees:,}: mend one")
 
 
-def _texts(path: Path) -> Iterator[tuple[int, str]]:
+def _read_file(path: Path) -> Iterator[tuple[int, str]]:
     """The text of each tree in a file, or of what stands in its place, with the number of its first line."""
     held: list[str] = []  # lines of the tree that is open
     first = depth = margin = 0
     for number, line in enumerate(_lines(path), 1):
         text = line.lstrip()
         indent = len(line) - len(text)
-        if held and text.startswith("(") and indent <= margin and any(")" in one for one in held):
+        if held and indent <= margin and _begins_another(text, held):
             yield first, "".join(held)
             held = []
         if not held:
@@ -209,10 +214,24 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
         held.append(line)
         depth += line.count("(") - line.count(")")
         if depth <= 0:
-            yield from _apart("".join(held), first)
+            yield from _split_row("".join(held), first)
             held = []
     if held:
         yield first, "".join(held)
+
+
+def _begins_another(text: str, held: list[str]) -> bool:
+    """Whether a line begins a tree, given those of one that is not closed yet."""
+    outermost, found = _opening(held[0]), _opening(text)
+    if outermost in ("(", *OUTERMOST):
+        return found == outermost
+    return found is not None and any(")" in line for line in held)
+
+
+def _opening(line: str) -> str | None:
+    """The label of the bracket that a line begins with, or the bracket behind it if it has none."""
+    found = _OPENING.match(line)
+    return found[1] if found else None
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -222,7 +241,7 @@ def _lines(path: Path) -> Iterator[str]:
             yield line.decode("utf-8", "replace").replace("\ufeff", "")
 
 
-def _apart(text: str, number: int) -> Iterator[tuple[int, str]]:
+def _split_row(text: str, number: int) -> Iterator[tuple[int, str]]:
     """Several trees in a row one by one, each with the number of its line; brackets that do not match stay together."""
     brackets = list(_BRACKET.finditer(text))
     depths = list(accumulate(1 if bracket[0] == "(" else -1 for bracket in brackets))

@@ -80,8 +80,8 @@ def test_the_table_shows_what_the_parser_is_worth_and_nothing_of_what_did_not_ru
 def test_the_parser_has_learned_the_grammar_and_keeps_all_words(parsed: Path) -> None:
     scores = json.loads((parsed / "reports/scores/parser.json").read_text())
     assert scores["scores"]["test"]["f1"] > 50
-    assert scores["scores"]["well_formed"]["f1"] > 50
-    assert scores["splits"]["well_formed"]["repaired"] == 0
+    assert scores["scores"]["test.well_formed"]["f1"] > 50
+    assert scores["splits"]["test.well_formed"]["repaired"] == 0
     words = [line.split(" ") for line in (parsed / "data/corpora/bank/test.en").read_text().splitlines()]
     for name in ("test.tree", "test.well_formed.tree"):
         lines = (parsed / "outputs/parser" / name).read_text().splitlines()
@@ -95,6 +95,6 @@ def test_broken_trees_are_reported_by_file_and_line(parsed: Path) -> None:
     corpus = json.loads((parsed / "data/corpora/bank/corpus.json").read_text())
     assert corpus["pairs"] == TREES
     assert corpus["dropped"]["before splitting"] == {"no tree": 1}
-    assert corpus["notes"][0].startswith("train.mrg, line 1: ")
+    assert corpus["notes"][0].startswith("bank/train.mrg, line 1: ")
     text = "".join((parsed / f"data/corpora/bank/train.{side}").read_text() for side in ("en", "tree"))
     assert not [trace for trace in ("-NONE-", "*T*", "-SBJ", "-LOC") if trace in text]

@@ -115,7 +115,7 @@ def _parse(lines: list[str], first: int, parser: "Parser", arguments: argparse.N
     for number, parsed in enumerate(parser.parse_text(lines, arguments.tokenised, arguments.well_formed), first):
         score = f"{parsed.output.score:.4f}\t" if arguments.scores else ""
         sys.stdout.buffer.write(f"{score}{parsed.text}\n".encode())
-        length = len(translator.encode([lines[number - first]])[0])
+        length = len(translator.encode([" ".join(parsed.tree.words)])[0])
         notes = ["longer than any in this model's training, parsed all the same"] * (length > translator.longest)
         notes += ["the output ends at the length limit"] * parsed.output.cut
         notes += ["the output was no tree over these words, and was repaired"] * (parsed.repaired and parsed.text != "")

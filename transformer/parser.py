@@ -53,7 +53,7 @@ class Parser:
     def parse(self, sentences: Sequence[Sequence[str]], show: bool = False, well_formed: bool = False) -> list[Parsed]:
         """The tree of each sentence, of the best output that the search finds; `show` draws a progress bar.
 
-        Whatever the words are, brackets and quotes among them, they stand in the tree as they are here.
+        Brackets and quotes among the words stand in the tree as they are here.
 
         `well_formed` lets the search find only outputs that are trees over the words: none needs repair, except for
         words in which nothing is visible, where a sentence has more of them than its length limit has room for.
@@ -91,12 +91,14 @@ class Parser:
         return self._signs.get(word, word.replace("’", self._signs["’"]))
 
     def _seen(self, words: Sequence[str], source: list[int]) -> list[str]:
-        """The words as the model sees them: normalised, with its mark for what it does not know."""
+        """The words as the model writes them, if it does: normalised, with its mark for what it does not know."""
+        if self._form != "words":
+            return list(words)
         subwords = self.translator.subwords
         seen = subwords.decode([source])[0].split(" ")
         if len(seen) != len(words):  # in one of them nothing is visible
             seen = list(words)
-        return subwords.decode(subwords.encode(map(kept_word, seen))) if self._form == "words" else seen
+        return subwords.decode(subwords.encode(map(kept_word, seen)))
 
     def _parsed(self, words: Sequence[str], seen: list[str], output: Hypothesis) -> Parsed:
         tree, repaired = restore(self.translator.decode([output])[0].split(" "), seen, self._form)

@@ -223,7 +223,7 @@ class Translator:
             return beam_search(self.model, [sources[row] for row in rows], settings, n, constraint)
 
         with (
-            bar(len(sources), "translate", "line", hidden=not show) as shown,
+            bar(len(sources), "parse" if self.config.text.trees else "translate", "line", hidden=not show) as shown,
             _workers(min(self._side_by_side, len(batches)), self._threads) as pool,
         ):
             for rows, outputs in zip(batches, pool.map(search, batches), strict=True):

@@ -27,7 +27,7 @@ Linearisation = Literal["vinyals", "tensor2tensor", "words"]
 
 ANY_TAG = "XX"
 TOP = "TOP"
-_OUTERMOST = {TOP, "ROOT", "S1"}  # of treebanks and parsers
+OUTERMOST = {TOP, "ROOT", "S1"}  # of treebanks and parsers
 _TOKEN = re.compile(r"[()]|[^()\s]+", re.ASCII)
 # Brackets in a word would be taken for those of the tree.
 _ESCAPES = {"(": "-LRB-", ")": "-RRB-", "[": "-LSB-", "]": "-RSB-", "{": "-LCB-", "}": "-RCB-"}
@@ -84,7 +84,7 @@ def read_brackets(text: str) -> Tree:
             place += 4
         else:
             label = "" if not after or after[0] in "()" else after[0]
-            kept = label and (tree.words or tree.phrases or label not in _OUTERMOST)
+            kept = label and (tree.words or tree.phrases or label not in OUTERMOST)
             opened.append(len(tree.phrases) if kept else -1)
             if kept:
                 tree.phrases.append(Phrase(label, len(tree.words), -1))
@@ -190,13 +190,13 @@ def restore(symbols: Sequence[str], words: Sequence[str], form: Linearisation) -
     found = [symbol for symbol in symbols if is_word(symbol, form)]
     wanted = list(map(kept_word, words)) if form == "words" else found
     builder = _Builder(words, form, found != wanted)
-    shares = _shares(found, wanted) if found != wanted else (int(place < len(words)) for place in range(len(found)))
+    shares = _alignment(found, wanted) if found != wanted else (int(place < len(words)) for place in range(len(found)))
     for symbol in symbols:
         builder.add(symbol, next(shares) if is_word(symbol, form) else 0)
     return builder.finish()
 
 
-def _shares(found: list[str], wanted: list[str]) -> Iterator[int]:
+def _alignment(found: list[str], wanted: list[str]) -> Iterator[int]:
     """For each word of a sequence, how many of the sentence's words it stands for: those that it is aligned with."""
     shares = [0] * len(found)
     for _, start, end, first, last in SequenceMatcher(None, found, wanted, autojunk=False).get_opcodes():

@@ -49,7 +49,7 @@ def test_tags_that_the_model_writes_are_scored_by_themselves(folders: tuple[Path
     corpus, outputs = folders
     wrong = [GOLD[0].replace("NNP", "NN"), GOLD[1].replace("(. .)", "(NN .)")]
     write_lines(outputs / "test.well_formed.tree", wrong)
-    found = score_splits(corpus, outputs)[0]["well_formed"]
+    found = score_splits(corpus, outputs)[0]["test.well_formed"]
     assert (found["f1"], found["failed"]) == (100, 0)
     assert found["tagging"] == pytest.approx(100 * 6 / 8)
 
@@ -57,5 +57,5 @@ def test_tags_that_the_model_writes_are_scored_by_themselves(folders: tuple[Path
 def test_outputs_over_other_words_are_refused(folders: tuple[Path, Path]) -> None:
     corpus, outputs = folders
     write_lines(outputs / "valid.tree", [GOLD[1], GOLD[0]])
-    with pytest.raises(InputError, match="its words are not those of"):
+    with pytest.raises(InputError, match="sentence 1: the trees are not over the same words"):
         score_splits(corpus, outputs)

@@ -25,7 +25,7 @@ from tests.workspace import ROOT
 from transformer.errors import InputError
 from transformer.settings import TextSettings
 from transformer.subwords import Subwords
-from transformer.trees import linearise, read_brackets, restore, write_brackets
+from transformer.trees import closes, linearise, opens, read_brackets, restore, write_brackets
 
 TEA = "(TOP (S (NP (NNP Ann)) (VP (VBZ drinks) (NP (NN tea))) (. .)))"
 CAKE = "(TOP (NP (NN cake)))"
@@ -94,7 +94,7 @@ def test_several_trees_on_a_line(tmp_path):
     content = f"{TEA} {CAKE}{TEA}\n{CAKE} (TOP (NP\n (NN cake))) {CAKE}\n{CAKE} then cake\n{CAKE}"
     pairs, notes = read(tmp_path, content)
     assert pairs == [DRINKS, CAKES, DRINKS, CAKES, CAKES, CAKES, CAKES, CAKES]
-    assert notes == ["a.mrg, line 4: 'then' stands where a bracket must"]
+    assert notes == ["train/a.mrg, line 4: 'then' stands where a bracket must"]
 
 
 @pytest.mark.fault("F31")
@@ -119,17 +119,27 @@ def test_several_trees_on_a_line(tmp_path):
 def test_what_is_no_tree_is_noted_and_takes_nothing_with_it(tmp_path, broken, reason):
     broken = broken if isinstance(broken, bytes) else broken.encode()
     content = b"\n".join([TEA.encode(), b"# next", broken, CAKE.encode(), TEA.encode()])
-    assert read(tmp_path, content) == ([DRINKS, CAKES, DRINKS], [f"a.mrg, line 3: {reason}"])
+    assert read(tmp_path, content) == ([DRINKS, CAKES, DRINKS], [f"train/a.mrg, line 3: {reason}"])
+
+
+def test_trees_over_lines_without_indentation(tmp_path):
+    """Told apart by their outermost bracket; one that is not closed costs no other."""
+    flat, cake = TEA.replace(" (", "\n("), CAKE.replace(" (", "\n(")
+    pairs, notes = read(tmp_path, f"{flat}\n{cake}\n{flat[:-1]}\n{cake}\n")
+    assert pairs == [DRINKS, CAKES, CAKES]
+    assert [note.partition(":")[2] for note in notes] == [" 1 bracket(s) not closed"]
 
 
 def test_a_tree_that_is_not_closed_at_the_end_of_a_file_is_noted(tmp_path):
-    assert read(tmp_path, f"{TEA}\n  (TOP (NP (NN\n  cake)") == ([DRINKS], ["a.mrg, line 2: 2 bracket(s) not closed"])
+    pairs, notes = read(tmp_path, f"{TEA}\n  (TOP (NP (NN\n  cake)")
+    assert pairs == [DRINKS]
+    assert notes == ["train/a.mrg, line 2: 2 bracket(s) not closed"]
 
 
 def test_missing_brackets_lose_no_other_tree_where_all_lines_are_indented(tmp_path):
     pairs, notes = read(tmp_path, f"  {TEA}\n  {CAKE[:-1]}\n  {CAKE}\n  {CAKE})\n  {TEA}\n")
     assert pairs == [DRINKS, CAKES, DRINKS]
-    assert [note.partition(":")[0] for note in notes] == ["a.mrg, line 2", "a.mrg, line 4"]
+    assert [note.partition(":")[0] for note in notes] == ["train/a.mrg, line 2", "train/a.mrg, line 4"]
 
 
 @pytest.mark.fault("F31")
@@ -210,7 +220,7 @@ def test_parsed_trees_stand_beside_those_of_people(tmp_path, monkeypatch):
     write(tmp_path / "elsewhere", {"2.gz": CAKE})
     texts = read_treebank(origin(tmp_path / "own", parsed=["more/*", "$PARSED/*.gz"], gold_times=2))
     assert list(texts.pairs["train"]) == [DRINKS, DRINKS, CAKES, CAKES, CAKES]
-    assert texts.notes == ["1.gz, line 2: 1 bracket(s) not closed"]
+    assert texts.notes == ["more/1.gz, line 2: 1 bracket(s) not closed"]
     assert [source["split"] for source in texts.sources] == ["train", "valid", "test", "parsed", "parsed"]
     monkeypatch.delenv("PARSED")
     with pytest.raises(InputError, match=r"origin\.parsed is .*but the environment variable PARSED is not set"):
@@ -251,9 +261,9 @@ def test_the_corpus_says_what_was_left_out(tmp_path, capsys):
     write_corpus("ours", settings(origin(tmp_path / "trees")), tmp_path / "ours", processes=1)
     facts = json.loads((tmp_path / "ours/corpus.json").read_text())
     assert facts["dropped"]["before splitting"] == {"no tree": 30} and len(facts["notes"]) == 30
-    assert "ours: left out: 30 no tree; a.mrg, line 2: 1 bracket(s) not closed\n" in capsys.readouterr().err
+    assert "ours: left out: 30 no tree; train/a.mrg, line 2: 1 bracket(s) not closed\n" in capsys.readouterr().err
     page = (tmp_path / "ours/README.md").read_text()
-    assert page.count("\n- a.mrg, line ") == 20 and "and 10 more, which stand in corpus.json." in page
+    assert page.count("\n- train/a.mrg, line ") == 20 and "and 10 more in corpus.json." in page
     assert (tmp_path / "ours/train.en").read_text() == DRINKS[0] + "\n"
     assert (tmp_path / "ours/train.tree").read_text() == TEA + "\n"
     write(tmp_path / "trees", {"train/a.mrg": "no tree"})
@@ -285,7 +295,7 @@ def grow(draw, label, depth=0):
 
 @pytest.mark.fault("F31")
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
-@pytest.mark.parametrize("form", ["vinyals", "tensor2tensor"])
+@pytest.mark.parametrize("form", ["vinyals", "tensor2tensor", "words"])
 def test_from_a_treebank_to_shards_and_back(tmp_path, form, kind):
     draw = random.Random(1)
     grown = {name: [grow(draw, "S") for _ in range(n)] for name, n in (("train", 300), ("valid", 40), ("test", 40))}
@@ -304,9 +314,10 @@ def test_from_a_treebank_to_shards_and_back(tmp_path, form, kind):
         tree = read_brackets(grown[split][row["line"] - 1])
         source, target = model.decode([row["source"], row["target"]])
         symbols = target.split(" ")
-        assert len(row["target"]) == len(symbols)
+        brackets = sum(opens(symbol) or closes(symbol) for symbol in symbols)
+        assert len(row["target"]) == brackets + (len(row["source"]) if form == "words" else len(tree.words))
         assert symbols == linearise(tree, form)
-        restored, repaired = restore(symbols, source.split(" "))
+        restored, repaired = restore(symbols, source.split(" "), form)
         assert not repaired
         assert (restored.words, restored.phrases) == (tree.words, tree.phrases)
         assert restored.tags == (tree.tags if form == "tensor2tensor" else ["XX"] * len(tree.tags))

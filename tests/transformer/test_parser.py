@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from tests.random_model import write_parser
 from transformer.errors import InputError
 from transformer.parser import Parser
-from transformer.search import Hypothesis
 from transformer.text import normalise
 from transformer.translator import Translator
 from transformer.trees import read_brackets, unescape
@@ -27,11 +26,11 @@ def shown(monkeypatch: pytest.MonkeyPatch, folder: Path, line: str, tokenised: b
     """What the model of the folder is shown of a line."""
     sources = []
 
-    def search(self: Translator, lines: list[str], show: bool = False) -> list[Hypothesis]:
+    def encode(self: Translator, lines: list[str]) -> list[list[int]]:
         sources.extend(lines)
-        return [Hypothesis([], 0.0) for _ in lines]
+        return [[] for _ in lines]
 
-    monkeypatch.setattr(Translator, "search", search)
+    monkeypatch.setattr(Translator, "encode", encode)
     Parser(Translator.load(folder)).parse_text([line], tokenised)
     return " ".join(sources)
 
