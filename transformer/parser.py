@@ -13,8 +13,8 @@ from transformer.tree_search import TreeSymbols, WellFormed
 from transformer.trees import Tree, kept_word, restore, unescape, write_brackets
 from transformer.words import cut_words, direct_quotes
 
-# Signs that mean the same. Raw text has the one, a treebank another: the first that it has is taken.
-_ALIKE = [("“", '"', "``"), ("”", '"', "''"), ("‘", "`", "'"), ("’", "'")]
+# What a treebank may have in the place of a sign that it does not have.
+_INSTEAD = {"“": ('"', "``"), "``": ("“", '"'), "”": ('"', "''"), "''": ("”", '"'), "‘": ("`", "'"), "’": ("'",)}
 
 
 @dataclass
@@ -46,9 +46,9 @@ class Parser:
         # Newer treebanks take words apart at hyphens and slashes. By slashes they are told: `/` is then a word that one
         # piece stands for, while that of the WSJ is always inside of one (and/or).
         self._apart = len(subwords.encode(["/"])[0]) == 1
-        signs = sorted({sign for alike in _ALIKE for sign in alike})
-        known = {sign for sign, ids in zip(signs, subwords.encode(signs), strict=True) if UNK not in ids}
-        self._signs = {sign: next((one for one in alike if one in known), sign) for alike in _ALIKE for sign in alike}
+        self._signs = {
+            sign: min((sign, *others), key=lambda one: self._strangeness(one)[0]) for sign, others in _INSTEAD.items()
+        }
 
     def parse(self, sentences: Sequence[Sequence[str]], show: bool = False, well_formed: bool = False) -> list[Parsed]:
         """The tree of each sentence, of the best output that the search finds; `show` draws a progress bar.
@@ -88,7 +88,16 @@ class Parser:
         return text.split() if tokenised else cut_words(text, self._apart)
 
     def _as_in_training(self, word: str) -> str:
-        return self._signs.get(word, word.replace("’", self._signs["’"]))
+        """The word with a quote or apostrophe that its treebank has."""
+        if word in self._signs:
+            return self._signs[word]
+        straight = word.replace("’", "'")
+        return word if word == straight else min(word, straight, key=self._strangeness)
+
+    def _strangeness(self, word: str) -> tuple[int, int]:
+        """Its unknown sub-words, then all."""
+        ids = self.translator.subwords.encode([word])[0]
+        return ids.count(UNK), len(ids)
 
     def _seen(self, words: Sequence[str], source: list[int]) -> list[str]:
         """The words as the model writes them, if it does: normalised, with its mark for what it does not know."""
