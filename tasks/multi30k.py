@@ -6,7 +6,8 @@ Part of the stage `report`; writes reports/multi30k.md from reports/scores/*.jso
 from statistics import mean, stdev
 from typing import Any
 
-from tasks.markdown import duration, settings, short_commit, table
+from tasks.markdown import settings, table
+from tasks.provenance import TRAINED, trained
 from tasks.settings import Experiment, Params
 
 Scores = dict[str, dict[str, Any]]
@@ -48,7 +49,7 @@ def token_rows(names: list[str], measured: Scores, published: dict[str, Any]) ->
     """BLEU on lower-cased tokens: the published row, then one for each experiment."""
     header = [
         "system", "BLEU", "precisions of 1- to 4-grams", "brevity penalty", "reference tokens", "updates",
-        "training time", "hardware", "date", "commit", "MLflow run",
+        *TRAINED,
     ]  # fmt: skip
     theirs = [f"{published['system']} (published)", f"{published['bleu']:.2f}", *_parts(published)]
     rows = [[*theirs, published["updates"], "–", published["hardware"], "–", "–", "–"]]
@@ -57,17 +58,12 @@ def token_rows(names: list[str], measured: Scores, published: dict[str, Any]) ->
             rows.append([name, "not run", *[""] * (len(header) - 2)])
             continue
         found, training = measured[name]["scores"]["test"][TOKENS], measured[name]["training"]
-        made_by = training["made_by"][-1]
         rows.append([
             name,
             f"**{found['score']:.2f}**",
             *_parts(found),
             f"{training['update']:,}",
-            duration(training["seconds"]),
-            f"{made_by['machine']['devices']} x {made_by['machine']['device']}",
-            training["date"][:10],
-            short_commit(made_by["commit"]),
-            str(training["mlflow_run"] or "none")[:8],
+            *trained(training),
         ])  # fmt: skip
     return table(header, rows)
 

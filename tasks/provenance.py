@@ -2,7 +2,21 @@
 
 from typing import Any
 
-from tasks.markdown import duration, settings
+from tasks.markdown import duration, settings, short_commit
+
+TRAINED = ["training time", "hardware", "date", "commit", "MLflow run"]  # what heads the cells of `trained`
+
+
+def trained(training: dict[str, Any]) -> list[str]:
+    """How long it took, where and when: cells of a table."""
+    made_by = training["made_by"][-1]
+    return [
+        duration(training["seconds"]),
+        f"{made_by['machine']['devices']} x {made_by['machine']['device']}",
+        training["date"][:10],
+        short_commit(made_by["commit"]),
+        str(training["mlflow_run"] or "none")[:8],
+    ]
 
 
 def how_it_was_made(score: dict[str, Any]) -> str:

@@ -6,8 +6,8 @@ Part of the stage `report`; writes reports/table4.md from reports/scores/*.json 
 from pathlib import Path
 from typing import Any
 
-from tasks.markdown import duration, number, short_commit, table
-from tasks.provenance import how_it_was_made
+from tasks.markdown import number, table
+from tasks.provenance import TRAINED, how_it_was_made, trained
 from tasks.settings import Params
 
 Scores = dict[str, dict[str, Any]]
@@ -92,24 +92,18 @@ def _both(found: dict[str, Any], key: str) -> str:
 def cost_rows(measured: Scores) -> str:
     """Size, time and machine of each training."""
     header = [
-        "experiment", "preset", "F1 on valid", "perplexity per sub-word, test", "parameters", "training time",
-        "hardware", "date", "commit", "MLflow run",
+        "experiment", "preset", "F1 on valid", "perplexity per sub-word, test", "parameters", *TRAINED,
     ]  # fmt: skip
     rows = []
     for name, score in measured.items():
         training = score["training"]
-        made_by = training["made_by"][-1]
         rows.append([
             name,
             training["preset"],
             f"{score['scores']['valid']['f1']:.2f}",
             f"{score['splits']['test']['perplexity']['per_subword']:.3f}",
             f"{training['parameters']:,}",
-            duration(training["seconds"]),
-            f"{made_by['machine']['devices']} x {made_by['machine']['device']}",
-            training["date"][:10],
-            short_commit(made_by["commit"]),
-            str(training["mlflow_run"] or "none")[:8],
+            *trained(training),
         ])  # fmt: skip
     return table(header, rows)
 

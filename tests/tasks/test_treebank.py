@@ -267,7 +267,9 @@ def test_the_corpus_says_what_was_left_out(tmp_path, capsys):
     assert (tmp_path / "ours/train.en").read_text() == DRINKS[0] + "\n"
     assert (tmp_path / "ours/train.tree").read_text() == TEA + "\n"
     write(tmp_path / "trees", {"train/a.mrg": "no tree"})
-    with pytest.raises(InputError, match=r"nothing of train is left .*: 1 no tree; first: train/a\.mrg, line 1: 'no' stands"):
+    with pytest.raises(
+        InputError, match=r"nothing of train is left .*: 1 no tree; first: train/a\.mrg, line 1: 'no' stands"
+    ):
         write_corpus("ours", settings(origin(tmp_path / "trees")), tmp_path / "other", processes=1)
 
 
