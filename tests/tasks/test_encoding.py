@@ -31,7 +31,7 @@ ODD = [
 
 
 def learn(kind, lines, vocabulary, path):
-    data = stage._train(stage.count_words(iter(lines)), vocabulary)
+    data = stage._train(stage.count_words(iter(lines)), vocabulary, [])
     path.write_bytes(data if kind == "bpe" else WordPieces(Bpe(data).pieces).dump())
     return Subwords(path)
 
