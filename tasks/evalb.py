@@ -29,6 +29,7 @@ from transformer.errors import InputError, run_main
 
 __all__ = ["COLLINS", "Rules", "SentenceScore", "Summary", "read_rules", "score_trees", "sum_up"]
 
+TOLD = 20  # sentences that failed
 SPACE_AFTER_WORD = re.compile(r"[^\s()]\s+\)", re.ASCII)
 
 
@@ -41,28 +42,36 @@ def main() -> None:
     parser.add_argument("test", type=Path, help="the trees to score, one a line")
     parser.add_argument("--rules", type=Path, default=COLLINS, help="a parameter file of EVALB")
     parser.add_argument(
-        "--gold-tags", action="store_true", help="give test trees the gold tags: for models that write none, or XX"
+        "--gold-tags", action="store_true", help="give test trees the gold tags: for models that write XX"
     )
     parser.add_argument("--binary", type=Path, help="the program evalb, to compare with")
     given = parser.parse_args()
     rules = read_rules(given.rules)
+    for path in (given.gold, given.test):
+        if not path.is_file():
+            raise InputError(f"{path}: no such file")
     gold, test = read_lines(given.gold), read_lines(given.test)
     try:
+        scored = score_trees(gold, test, rules)
         if given.gold_tags:
             test = with_gold_tags(gold, test)
-        scored = score_trees(gold, test, rules)
+            scored = score_trees(gold, test, rules)
     except InputError as error:
         raise InputError(f"{given.gold}, {given.test}: {error}") from None
-    _tell_failures(scored, rules)
+    _tell_failures(scored, test, rules)
     print(table(scored, rules) + with_failed(scored), end="")
     if given.binary and not _equal(gold, test, rules, given.rules, given.binary):
         sys.exit(1)
 
 
-def _tell_failures(scored: list[SentenceScore], rules: Rules) -> None:
-    for score in scored:
-        if score.problem:
-            print(f"sentence {score.number}: {score.problem}", file=sys.stderr)
+def _tell_failures(scored: list[SentenceScore], test: list[str], rules: Rules) -> None:
+    failed = [score for score in scored if score.problem]
+    for score in failed[:TOLD]:
+        print(f"sentence {score.number}: {score.problem}", file=sys.stderr)
+    if len(failed) > TOLD:
+        print(f"and {len(failed) - TOLD:,} more sentences failed", file=sys.stderr)
+    if failed and any("(XX " in line for line in test):
+        print("the test trees have XX for tags: give them the gold ones with --gold-tags", file=sys.stderr)
     errors = sum(score.status == ERROR for score in scored)
     if errors > rules.max_errors + 1:
         print(f"{errors} sentences failed: EVALB stops after {rules.max_errors} (MAX_ERROR)", file=sys.stderr)

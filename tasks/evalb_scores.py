@@ -107,18 +107,17 @@ def score_trees(gold_lines: Sequence[str], test_lines: Sequence[str], rules: Rul
 def with_gold_tags(gold_lines: Sequence[str], test_lines: Sequence[str]) -> list[str]:
     """The test trees with the tags of the gold ones, for trees that have none of their own.
 
-    InputError for a line that is no tree, or trees over other words.
+    A line that is no tree, or not over the same words, stays as it is.
     """
-    tagged = []
-    for number, (gold_line, test_line) in enumerate(zip(gold_lines, test_lines, strict=True), start=1):
-        try:
-            gold, test = read_brackets(gold_line), read_brackets(test_line)
-        except ValueError as error:
-            raise InputError(f"sentence {number}: {error}") from None
-        if gold.words != test.words:
-            raise InputError(f"sentence {number}: the trees are not over the same words")
-        tagged.append(write_brackets(replace(test, tags=gold.tags)))
-    return tagged
+    return [_tagged(*pair) for pair in zip(gold_lines, test_lines, strict=True)]
+
+
+def _tagged(gold_line: str, test_line: str) -> str:
+    try:
+        gold, test = read_brackets(gold_line), read_brackets(test_line)
+    except ValueError:
+        return test_line
+    return write_brackets(replace(test, tags=gold.tags)) if gold.words == test.words else test_line
 
 
 def _score(number: int, gold_line: str, test_line: str, rules: Rules) -> SentenceScore:

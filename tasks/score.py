@@ -73,7 +73,7 @@ def _score_trees(corpus: Path, outputs: Path, translation: dict[str, Any], page:
     print(
         f"{title}: F1 {flat['test_f1']:.2f}; of a search for well-formed outputs only {flat['test.well_formed_f1']:.2f}"
     )
-    return scores, flat, trees_page.write_page(page, title, parses)
+    return scores, flat, trees_page.write_page(page, f"{title}, any output, repaired", parses)
 
 
 def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, str]) -> dict[str, Any]:

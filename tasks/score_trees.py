@@ -38,12 +38,10 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
     for stem, (split, _) in SEARCHES.items():
         gold = [read_brackets(line) for line in read_lines(corpus / f"{split}.tree")]
         predicted = [read_brackets(line) for line in read_lines(outputs / f"{stem}.tree")]
-        lines = [write_brackets(tree) for tree in gold]
-        try:
-            tagged = with_gold_tags(lines, [write_brackets(tree) for tree in predicted])
-        except InputError as error:
-            raise InputError(f"{outputs / stem}.tree, {corpus / split}.tree: {error}; parse again") from None
-        scored = score_trees(lines, tagged, rules)
+        if [tree.words for tree in gold] != [tree.words for tree in predicted]:
+            raise InputError(f"{outputs / stem}.tree: its words are not those of {corpus / split}.tree; parse again")
+        lines, own = ([write_brackets(tree) for tree in trees] for trees in (gold, predicted))
+        scored = score_trees(lines, with_gold_tags(lines, own), rules)
         total = sum_up(scored)
         scores[stem] = {
             "sentences": total.sentences,

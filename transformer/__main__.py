@@ -10,6 +10,8 @@ Lines are translated as they come, up to a thousand at once, and what is there i
 """
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from transformer.translator import Translation, Translator
 
 LINES_AT_ONCE = 1000
-TREES_AT_ONCE = 100  # each takes a hundred times as long: models that parse have wide beams and long outputs
+TREES_AT_ONCE = 40  # each takes a hundred times as long: models that parse have wide beams and long outputs
 LONGEST_LIST = 1000
 
 EPILOG = """\
@@ -59,6 +61,15 @@ the output any more; 130 after Ctrl-C.
 
 def main() -> None:
     """Read, translate and write what is there, until the end of standard input."""
+    try:
+        _main()
+    except KeyboardInterrupt:
+        # At its end Python waits for threads, which may be far from the end of a batch.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def _main() -> None:
     arguments = _arguments()
     if not (sys.stdin and sys.stdout):
         raise InputError("standard input or output is closed; give it a file")
@@ -161,7 +172,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--well-formed",
         action="store_true",
-        help="with --trees: search only among trees over the words, so that no output needs repair; slower",
+        help="with --trees: search only among trees over the words, so that no output needs repair",
     )
     arguments = parser.parse_args()
     if arguments.trees and (arguments.nbest or arguments.attention):

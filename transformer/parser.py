@@ -7,7 +7,7 @@ from transformer.errors import InputError
 from transformer.search import Hypothesis, length_limit
 from transformer.special_symbols import PAD
 from transformer.subwords import UNK
-from transformer.text import normalise
+from transformer.text import WORD_START, normalise
 from transformer.translator import Translator
 from transformer.tree_search import TreeSymbols, WellFormed
 from transformer.trees import Tree, kept_word, restore, unescape, write_brackets
@@ -43,6 +43,8 @@ class Parser:
             raise InputError("this model translates: its target is no trees")
         self.translator, self._form = translator, translator.config.text.trees
         subwords = translator.subwords
+        pieces = subwords.pieces(range(subwords.size))
+        self._symbols = TreeSymbols(pieces, self._form, translator.model.embedding.device)
         # Newer treebanks take words apart at hyphens and slashes. By slashes they are told: `/` is then a word that one
         # piece stands for, while that of the WSJ is always inside of one (and/or).
         self._apart = len(subwords.encode(["/"])[0]) == 1
@@ -110,20 +112,31 @@ class Parser:
         return subwords.decode(subwords.encode(map(kept_word, seen)))
 
     def _parsed(self, words: Sequence[str], seen: list[str], output: Hypothesis) -> Parsed:
-        tree, repaired = restore(self.translator.decode([output])[0].split(" "), seen, self._form)
-        return Parsed(replace(tree, words=list(words)), output, repaired)
+        tree, repaired = restore(self._written(output), seen, self._form)
+        return Parsed(replace(tree, words=list(words)), output, repaired and bool(words))
+
+    def _written(self, output: Hypothesis) -> list[str]:
+        """The output as symbols and words: a bracket is what the vocabulary has as one, not a word that begins so."""
+        written: list[tuple[bool, str]] = []  # whether it is one of the tree's symbols, and how it is spelled
+        inside = False  # of a word
+        for i, piece in zip(output.ids, self.translator.subwords.pieces(output.ids), strict=True):
+            symbol, text = i in self._symbols.ids, "\ufffd" if i == UNK else piece.removeprefix(WORD_START)
+            if inside and not symbol and not piece.startswith(WORD_START):
+                written[-1] = (False, written[-1][1] + text)
+            else:
+                written.append((symbol, text))
+            inside = not symbol
+        return [text if symbol else kept_word(text) for symbol, text in written]
 
     def _constrain(self, sentences: list[list[str]], sources: list[list[int]]) -> Callable[[list[int]], WellFormed]:
         """Makes the constraint for some of the sentences, which have these ids."""
         translator, settings = self.translator, self.translator.config.search
-        pieces = translator.subwords.pieces(range(translator.subwords.size))
-        symbols = TreeSymbols(pieces, self._form, translator.model.embedding.device)
 
         def ids(words: list[str]) -> list[list[int]]:
             return translator.subwords.encode(words) if self._form == "words" else [[PAD]] * len(words)
 
         def constrain(rows: list[int]) -> WellFormed:
             limits = [length_limit(sources[row], settings) for row in rows]
-            return WellFormed(symbols, [ids(sentences[row]) for row in rows], limits)
+            return WellFormed(self._symbols, [ids(sentences[row]) for row in rows], limits)
 
         return constrain

@@ -151,6 +151,10 @@ class Translator:
         A line of more sub-words than `longest` is split, at sentence ends if it has some, and its translations are
         those of its parts in a row. The beam is that of the model, or n if that is more.
         """
+        if self.config.text.trees:
+            raise InputError(
+                "this model parses: use transformer.parser.Parser, or `python -m transformer` with --trees"
+            )
         split_lines = [self._split(line, ids) for line, ids in zip(lines, self.encode(lines), strict=True)]
         found = iter(self.search_ids(list(chain(*split_lines)), n))
         translations = []

@@ -30,6 +30,7 @@ class TreeSymbols:
         opening_V: True at those that begin a phrase, if the vocabulary has what ends it.
         closing_V: True at those that end one.
         closed_by_V: for one that begins a phrase the id that ends it, for others that of padding.
+        ids: all symbols, a word's own sub-words not among them.
 
     Args:
         pieces: of the vocabulary, by id, as `Subwords.pieces` gives them.
@@ -51,6 +52,8 @@ class TreeSymbols:
         self.word_V = torch.tensor([is_word(symbol, form) for symbol in symbols], device=device)
         if self.keeps_words:
             self.word_V = ~self.opening_V & ~self.closing_V
+        in_trees_V = self.opening_V if self.keeps_words else self.opening_V | self.word_V
+        self.ids = {*in_trees_V.nonzero().flatten().tolist(), *self.closed_by_V[self.opening_V].tolist()}
         if not self.word_V.any():
             raise InputError("the model's sub-words have no symbol for a word of a tree: were they learned from trees?")
 

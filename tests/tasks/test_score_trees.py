@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.evalb_scores import with_gold_tags
 from tasks.lines import write_lines
 from tasks.score_trees import score_splits
 from transformer.errors import InputError
@@ -57,5 +58,12 @@ def test_tags_that_the_model_writes_are_scored_by_themselves(folders: tuple[Path
 def test_outputs_over_other_words_are_refused(folders: tuple[Path, Path]) -> None:
     corpus, outputs = folders
     write_lines(outputs / "valid.tree", [GOLD[1], GOLD[0]])
-    with pytest.raises(InputError, match="sentence 1: the trees are not over the same words"):
+    with pytest.raises(InputError, match="its words are not those of"):
         score_splits(corpus, outputs)
+
+
+def test_lines_that_cannot_have_gold_tags_stay_as_they_are() -> None:
+    """So that the scorer counts them as failed: no parse, no tree, other words."""
+    found = ["", "(TOP (S (NP (XX The) (XX tea)", "(TOP (XX Ann))", "(TOP (XX Ann) (XX sings) (XX .))"]
+    tagged = with_gold_tags([GOLD[0]] * 4, found)
+    assert tagged == [*found[:3], "(TOP (NNP Ann) (VBZ sings) (. .))"]

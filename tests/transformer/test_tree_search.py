@@ -199,3 +199,19 @@ def as_parser(folder: Path, form: Linearisation) -> Path:
     config = read_json(folder / "config.json")
     write_json(folder / "config.json", config | {"text": config["text"] | {"trees": form}})
     return folder
+
+
+@pytest.mark.fault("F31")
+def test_words_that_begin_like_brackets_are_no_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bracket and what is glued to it are two; a text's word such as (Fig opens no phrase."""
+    pieces = vocabulary("words")
+    folder = write_folder(tmp_path / "parser", noise=0.0)
+    (folder / "subwords.model").write_bytes(WordPieces(pieces).dump())
+    parser = Parser(Translator.load(as_parser(folder, "words")))
+    written = [f"{WORD_START}(NP", "a", "b", f"{WORD_START}(Fig", f"{WORD_START})NP"]
+    output = Hypothesis([pieces.index(piece) for piece in written], 0.0)
+    monkeypatch.setattr(Translator, "search_ids", lambda *_: [[output]])
+    (parsed,) = parser.parse([["ab", "(Fig"]])
+    assert parsed.tree.phrases == [("NP", 0, 2)]
+    assert parsed.tree.words == ["ab", "(Fig"]
+    assert not parsed.output.cut
