@@ -22,12 +22,10 @@ from pathlib import Path
 
 from tasks.evalb_reader import read_line
 from tasks.evalb_rules import COLLINS, Rules, read_rules
-from tasks.evalb_scores import ERROR, SentenceScore, Summary, score_trees, sum_up, with_gold_tags
+from tasks.evalb_scores import ERROR, SentenceScore, score_trees, with_gold_tags
 from tasks.evalb_table import SENTENCE, figures, table, with_failed
 from tasks.lines import read_lines, write_lines
 from transformer.errors import InputError, run_main
-
-__all__ = ["COLLINS", "Rules", "SentenceScore", "Summary", "read_rules", "score_trees", "sum_up"]
 
 TOLD = 20  # sentences that failed
 SPACE_AFTER_WORD = re.compile(r"[^\s()]\s+\)", re.ASCII)

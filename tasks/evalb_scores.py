@@ -202,7 +202,7 @@ def sum_up(scored: Iterable[SentenceScore], cutoff: int | None = None) -> Summar
     )
     complete = sum(score.gold == score.test == score.matched for score in valid)
     missed = sum(score.missed for score in scored)
-    recall, recall_all, precision = _percent(matched, gold), _percent(matched, gold + missed), _percent(matched, test)
+    recall, recall_all, precision = percent(matched, gold), percent(matched, gold + missed), percent(matched, test)
     return Summary(
         sentences=len(scored),
         errors=sum(score.status == ERROR for score in scored),
@@ -217,18 +217,19 @@ def sum_up(scored: Iterable[SentenceScore], cutoff: int | None = None) -> Summar
         recall=recall,
         precision=precision,
         f1=_f1(precision, recall),
-        complete_match=_percent(complete, len(valid)),
+        complete_match=percent(complete, len(valid)),
         crossing=crossing / len(valid) if valid else 0.0,
-        no_crossing=_percent(sum(score.crossing == 0 for score in valid), len(valid)),
-        two_or_less_crossing=_percent(sum(score.crossing <= 2 for score in valid), len(valid)),
-        tagging=_percent(tags, words),
+        no_crossing=percent(sum(score.crossing == 0 for score in valid), len(valid)),
+        two_or_less_crossing=percent(sum(score.crossing <= 2 for score in valid), len(valid)),
+        tagging=percent(tags, words),
         recall_all=recall_all,
         f1_all=_f1(precision, recall_all),
-        complete_match_all=_percent(complete, len(scored)),
+        complete_match_all=percent(complete, len(scored)),
     )
 
 
-def _percent(part: int, whole: int) -> float:
+def percent(part: int, whole: int) -> float:
+    """As EVALB has it: a share of nothing is 0."""
     return 100.0 * part / whole if whole else 0.0
 
 

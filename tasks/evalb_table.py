@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from tasks.evalb_rules import Rules
-from tasks.evalb_scores import SentenceScore, Summary, sum_up
+from tasks.evalb_scores import SentenceScore, Summary, percent, sum_up
 
 HEAD = """\
                               ---- brackets -----  cross-        correct  tag
@@ -39,12 +39,8 @@ def with_failed(scored: list[SentenceScore]) -> str:
 
 
 def _row(score: SentenceScore) -> str:
-    recall, precision, tagging = (
-        100.0 * part / whole if whole else 0.0
-        for part, whole in (
-            (score.matched, score.gold), (score.matched, score.test), (score.correct_tags, score.words)
-        )
-    )  # fmt: skip
+    recall, precision = percent(score.matched, score.gold), percent(score.matched, score.test)
+    tagging = percent(score.correct_tags, score.words)
     return (
         f"{score.number:4d}  {score.length:3d}    {score.status}  {recall:6.2f} {precision:6.2f}   {score.matched:3d}"
         f"    {score.gold:3d}  {score.test:3d}    {score.crossing:3d}   {score.words:4d}  {score.correct_tags:4d}"

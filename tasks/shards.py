@@ -42,7 +42,8 @@ WORTH_A_PROCESS = 100_000  # pairs: fewer are encoded before another process has
 # Of another version of these, blocks may have other bytes.
 MAKERS = (
     "tasks/block_writer.py", "tasks/blocks.py", "tasks/encoding.py", "tasks/shards.py", "transformer/bpe.py",
-    "transformer/special_symbols.py", "transformer/subwords.py", "transformer/text.py", "transformer/wordpieces.py",
+    "transformer/special_symbols.py", "transformer/subwords.py", "transformer/text.py", "transformer/trees.py",
+    "transformer/wordpieces.py",
 )  # fmt: skip
 LIBRARIES = ("numpy", "pyarrow", "sacremoses", "sentencepiece")
 

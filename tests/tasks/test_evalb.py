@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tasks import evalb
-from tasks.evalb import COLLINS, read_rules, score_trees, sum_up
-from tasks.evalb_scores import ERROR, SKIPPED, VALID
+from tasks.evalb_rules import COLLINS, read_rules
+from tasks.evalb_scores import ERROR, SKIPPED, VALID, score_trees, sum_up
 from tasks.evalb_table import figures, table
 from transformer.errors import InputError
 
