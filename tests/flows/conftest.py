@@ -69,6 +69,11 @@ if wished[:1] == ["exit"]:
     sys.exit(int(wished[1]))
 if wished[:1] == ["sleep"]:
     subprocess.run(["sleep", wished[1]])
+if wished[:1] == ["until"]:
+    deadline = time.monotonic() + 120
+    while not Path(wished[1]).exists():
+        assert time.monotonic() < deadline, f"no {wished[1]} after two minutes"
+        time.sleep(0.05)
 if wished[:1] == ["stay"]:
     # Its child is in a session of its own and wants to stay.
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: None); time.sleep(%s)" % wished[1]
