@@ -8,14 +8,15 @@ from typing import Any
 
 from tasks.markdown import settings, table
 from tasks.provenance import TRAINED, trained
+from tasks.results import Results, Scores
 from tasks.settings import Experiment, Params
 
-Scores = dict[str, dict[str, Any]]
 TOKENS = "bleu_lowercase_tokens"
 
 
-def multi30k(params: Params, scores: Scores, published: dict[str, Any]) -> str:
+def multi30k(results: Results) -> str:
     """The page. Only experiments on the published test set are on it; those without scores say so."""
+    params, scores, published = results.params, results.scores, results.published["multi30k"]
     names = [
         name
         for name, experiment in params.experiments.items()

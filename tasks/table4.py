@@ -8,9 +8,8 @@ from typing import Any
 
 from tasks.markdown import number, table
 from tasks.provenance import TRAINED, how_it_was_made, trained
+from tasks.results import Results, Scores
 from tasks.settings import Params
-
-Scores = dict[str, dict[str, Any]]
 
 SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
 CURVES = Path("figures/parsing_curves.png")
@@ -27,8 +26,9 @@ A row on another test set than WSJ section 23 says nothing about the paper's row
 the words. Time is that of the updates alone, without validation and saving."""
 
 
-def table4(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
+def table4(results: Results) -> str:
     """The page on all experiments with trees; those without scores say so."""
+    params, scores, paper = results.params, results.scores, results.paper
     measured = {name: scores[name] for name in params.experiments if name in scores}
     parts = [
         "# Table 4: English constituency parsing",

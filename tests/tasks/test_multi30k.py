@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from tasks import report
 from tasks.multi30k import multi30k
+from tasks.results import PUBLISHED, Results, Scores
 from tasks.settings import Params
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
 
-PUBLISHED = yaml.safe_load(report.PUBLISHED.read_text())["multi30k"]
+PRINTED = yaml.safe_load(PUBLISHED.read_text())
 COLUMNS = 11
 
 
@@ -33,6 +33,10 @@ def params() -> Params:
             "four": experiment_settings("else"),
         },
     })  # fmt: skip
+
+
+def results(settings: Params, measured: Scores) -> Results:
+    return Results(settings, measured, {}, {}, None, [], {}, PRINTED)
 
 
 def score(tokens: float) -> dict[str, Any]:
@@ -67,7 +71,7 @@ def rows(page: str, name: str) -> list[list[str]]:
 
 
 def test_the_published_figure_stands_first_and_is_marked() -> None:
-    page = multi30k(params(), {"one": score(41.2)}, PUBLISHED)
+    page = multi30k(results(params(), {"one": score(41.2)}))
     (theirs,) = rows(page, "Transformer-Tiny, Wu et al. 2021 (published)")
     assert theirs[1:5] == ["41.02", "71.0 / 47.5 / 34.3 / 24.5", "0.999", "12,103"]
     assert page.index("Transformer-Tiny") < page.index("| one |")
@@ -75,7 +79,7 @@ def test_the_published_figure_stands_first_and_is_marked() -> None:
 
 @pytest.mark.fault("F29")
 def test_each_kind_of_bleu_has_a_table_of_its_own() -> None:
-    tokens, plain = rows(multi30k(params(), {"one": score(41.2)}, PUBLISHED), "one")
+    tokens, plain = rows(multi30k(results(params(), {"one": score(41.2)})), "one")
     assert tokens[1:] == [
         "**41.20**", "71.2 / 47.0 / 34.0 / 25.0", "0.988", "12,345", "5,000", "1 h 2 min", "2 x some processor",
         "2026-11-29", "01234567", "fedcba98",
@@ -84,7 +88,7 @@ def test_each_kind_of_bleu_has_a_table_of_its_own() -> None:
 
 
 def test_signatures_and_settings_are_on_the_page() -> None:
-    page = multi30k(params(), {"one": score(41.2)}, PUBLISHED)
+    page = multi30k(results(params(), {"one": score(41.2)}))
     for expected in (
         "case:mixed|tok:13a",
         "case:lc|tok:13a",
@@ -97,34 +101,34 @@ def test_signatures_and_settings_are_on_the_page() -> None:
 
 
 def test_other_languages_and_test_sets_are_not_on_the_page_and_what_was_not_run_says_so() -> None:
-    page = multi30k(params(), {"one": score(41.2)}, PUBLISHED)
+    page = multi30k(results(params(), {"one": score(41.2)}))
     assert [row[1] for row in rows(page, "two")] == ["not run", "not run"]
     assert not rows(page, "three")
     assert not rows(page, "four")
 
 
 def test_the_spread_over_seeds_is_the_mean_and_the_sample_deviation() -> None:
-    page = multi30k(params(), {"one": score(41.0), "two": score(42.0)}, PUBLISHED)
+    page = multi30k(results(params(), {"one": score(41.0), "two": score(42.0)}))
     assert "one, two differ in nothing but the seed: BLEU 41.50 in the mean, standard deviation 0.71" in page
     assert "from 41.00 to 42.00" in page
-    assert "differ in nothing" not in multi30k(params(), {"one": score(41.0)}, PUBLISHED)
+    assert "differ in nothing" not in multi30k(results(params(), {"one": score(41.0)}))
 
 
 def test_experiments_that_differ_in_more_than_the_seed_make_no_spread() -> None:
     values = params().model_dump()
     values["experiments"]["two"]["training"]["warmup"] += 1
-    page = multi30k(Params.model_validate(values), {"one": score(41.0), "two": score(42.0)}, PUBLISHED)
+    page = multi30k(results(Params.model_validate(values), {"one": score(41.0), "two": score(42.0)}))
     assert "differ in nothing" not in page
 
 
 def test_with_no_scores_the_page_says_so() -> None:
-    page = multi30k(params(), {}, PUBLISHED)
+    page = multi30k(results(params(), {}))
     assert "Nothing has been measured yet." in page
     assert page.count("not run") == 4
 
 
 def test_every_row_has_as_many_cells_as_the_header() -> None:
-    page = multi30k(params(), {"one": score(41.0)}, PUBLISHED)
+    page = multi30k(results(params(), {"one": score(41.0)}))
     first = page[page.index("| system") : page.index("Text in lower case")]
     assert {len(line.strip("| ").split(" | ")) for line in first.strip().splitlines() if "not run" not in line} == {
         COLUMNS

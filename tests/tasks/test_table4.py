@@ -5,18 +5,22 @@ from typing import Any
 
 import yaml
 
-from tasks import report
+from tasks.results import PAPER, Results, Scores
 from tasks.settings import Params
 from tasks.table4 import table4
-from tests.tasks.test_report import scores as translation_scores
+from tests.tasks.test_table2 import scores as translation_scores
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
 
-PAPER = yaml.safe_load(report.PAPER.read_text())
+PRINTED = yaml.safe_load(PAPER.read_text())
 PARAMS = Params.model_validate({
     "corpora": {"c": {**corpus_settings(Path("text")), "test_set": "made-up trees"}},
     "presets": PRESETS,
     "experiments": {"parser": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
+
+
+def results(measured: Scores) -> Results:
+    return Results(PARAMS, measured, {}, {}, None, [], PRINTED, {})
 
 
 def scores() -> dict[str, Any]:
@@ -40,7 +44,7 @@ def scores() -> dict[str, Any]:
 
 
 def test_each_search_has_a_row_with_its_figures() -> None:
-    table = table4(PARAMS, {"parser": scores()}, PAPER)
+    table = table4(results({"parser": scores()}))
     free, well_formed = [line for line in table.splitlines() if line.startswith("| parser | made-up trees |")]
     for expected in (
         "repaired",
@@ -59,17 +63,17 @@ def test_each_search_has_a_row_with_its_figures() -> None:
 
 
 def test_what_did_not_run_says_so() -> None:
-    table = table4(PARAMS, {"parser": scores()}, PAPER)
+    table = table4(results({"parser": scores()}))
     assert "| unrun | made-up trees | not run |" in table
     assert "Nothing has been measured yet." not in table
-    assert "Nothing has been measured yet." in table4(PARAMS, {}, PAPER)
+    assert "Nothing has been measured yet." in table4(results({}))
 
 
 def test_the_papers_rows_are_all_there() -> None:
-    rows = [(row["training"], row["f1"]) for row in PAPER["table4"]]
+    rows = [(row["training"], row["f1"]) for row in PRINTED["table4"]]
     assert [f1 for training, f1 in rows if training.startswith("WSJ only")] == [88.3, 90.4, 90.4, 91.7, 91.3]
     assert [f1 for training, f1 in rows if training == "semi-supervised"] == [91.3, 91.3, 92.1, 92.1, 92.7]
     assert rows[10:] == [("multi-task", 93.0), ("generative", 93.3)]
-    table = table4(PARAMS, {}, PAPER)
+    table = table4(results({}))
     assert "| Transformer (4 layers) | WSJ only, discriminative | 91.3 |" in table
     assert "| Transformer (4 layers) | semi-supervised | 92.7 |" in table

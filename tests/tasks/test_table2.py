@@ -7,17 +7,23 @@ from typing import Any
 import pytest
 import yaml
 
-from tasks import report
+from tasks import table2 as page
+from tasks.curves import draw_curves
+from tasks.results import PAPER, Results, Scores, read_scores
 from tasks.settings import Params
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
 from transformer.errors import InputError
 
-PAPER = yaml.safe_load(report.PAPER.read_text())
+PRINTED = yaml.safe_load(PAPER.read_text())
 PARAMS = Params.model_validate({
     "corpora": {"c": corpus_settings(Path("text"))},
     "presets": PRESETS,
     "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
+
+
+def results(measured: Scores, comparisons: list[dict[str, Any]] | None = None) -> Results:
+    return Results(PARAMS, measured, {}, {}, None, comparisons or [], PRINTED, {})
 
 
 def scores(device: str = "some processor") -> dict[str, Any]:
@@ -55,7 +61,7 @@ def scores(device: str = "some processor") -> dict[str, Any]:
 
 
 def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> None:
-    table = report.table2(PARAMS, {"e": scores()}, PAPER, [])
+    table = page.table2(results({"e": scores()}))
     row = next(line for line in table.splitlines() if line.startswith("| e |"))
     for expected in ("made-up en-xx", "**31.42**", "32.11", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
                      "1 min 40 s", "2026-11-29", "01234567", "fedcba98"):  # fmt: skip
@@ -67,15 +73,15 @@ def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> 
 def test_a_score_file_of_an_older_version_is_named(tmp_path: Path) -> None:
     path, old = tmp_path / "e.json", scores()
     path.write_text(json.dumps(old))
-    assert report.read_scores(path) == old
+    assert read_scores(path) == old
     del old["scores"]["test"]["bleu_paper"]
     path.write_text(json.dumps(old))
     with pytest.raises(InputError, match=r"e\.json: written by an older version.*translate@e score@e"):
-        report.read_scores(path)
+        read_scores(path)
 
 
 def test_other_scores_have_a_table_of_their_own() -> None:
-    assert "| e | 31.42 | 51.06 | 5.01 | 5.01 | 9.02 | 9.02 |" in report.other_rows({"e": scores()})
+    assert "| e | 31.42 | 51.06 | 5.01 | 5.01 | 9.02 | 9.02 |" in page.other_rows({"e": scores()})
 
 
 def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_anew() -> None:
@@ -83,24 +89,24 @@ def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_an
     compared = [{"experiment": "e", "baseline": "f", "metrics": {"bleu": metric}}]
     both = {"e": scores(), "f": scores()}
     row = "| e | f | bleu | 31.42 | 31.42 | 0.0123 | 0.5000 |"
-    assert row in report.table2(PARAMS, both, PAPER, compared)
+    assert row in page.table2(results(both, compared))
     both["f"]["scores"]["test"]["bleu"]["score"] = 30.0
-    assert "| e | f | bleu | scored anew since: compare again |" in report.differences(compared, both)
+    assert "| e | f | bleu | scored anew since: compare again |" in page.differences(compared, both)
 
 
 def test_a_row_that_was_not_run_says_so() -> None:
-    assert "| unrun | test | made-up en-xx | not run |" in report.table2(PARAMS, {"e": scores()}, PAPER, [])
+    assert "| unrun | test | made-up en-xx | not run |" in page.table2(results({"e": scores()}))
 
 
 def test_with_no_scores_there_are_only_the_papers_rows() -> None:
-    table = report.table2(PARAMS, {}, PAPER, [])
+    table = page.table2(results({}))
     assert table.count("not run") == 2
     assert "| Transformer (base) | 27.3 | 38.1 | 3.3e18 | 3.3e18 |" in table
 
 
 def test_every_row_of_the_papers_table_is_there() -> None:
-    assert len(PAPER["table2"]) == 10
-    assert "| GNMT + RL | 24.6 | 39.92 | 2.3e19 | 1.4e20 |" in report.papers_rows(PAPER)
+    assert len(PRINTED["table2"]) == 10
+    assert "| GNMT + RL | 24.6 | 39.92 | 2.3e19 | 1.4e20 |" in page.papers_rows(PRINTED)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +114,11 @@ def test_every_row_of_the_papers_table_is_there() -> None:
 )
 def test_cost_by_the_papers_method_gives_the_papers_figures(hours: int, device: str, expected: float) -> None:
     training = {**scores(device)["training"], "seconds": hours * 3600.0}
-    assert report.papers_cost(training, PAPER) == pytest.approx(expected, rel=0.01)
+    assert page.papers_cost(training, PRINTED) == pytest.approx(expected, rel=0.01)
 
 
 def test_reports_are_the_same_for_the_same_scores(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
-        report.draw_curves({"e": scores()}, tmp_path / name)
+        draw_curves({"e": scores()}, tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert report.table2(PARAMS, {"e": scores()}, PAPER, []) == report.table2(
-        PARAMS, {"e": json.loads(json.dumps(scores()))}, PAPER, []
-    )
+    assert page.table2(results({"e": scores()})) == page.table2(results({"e": json.loads(json.dumps(scores()))}))

@@ -1,0 +1,95 @@
+"""All that the reports are made from, read once: settings, stored scores, and the paper's printed numbers.
+
+    params.yaml  tasks/paper.yaml  tasks/published.yaml
+    reports/scores/E.json  reports/sweeps/E.json  reports/layers.json  reports/comparisons/*.json  runs/E/failure.json
+
+A score file holds everything the reports need of an experiment, so that a fresh clone can redraw them.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tasks.paths import REPORTS, RUNS
+from tasks.settings import Params, read_params
+from transformer.errors import InputError
+from transformer.files import read_json
+
+PAPER = Path(__file__).with_name("paper.yaml")
+PUBLISHED = Path(__file__).with_name("published.yaml")
+
+Scores = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What was set, what was measured, and what others have printed."""
+
+    params: Params
+    scores: Scores
+    """Of each experiment that was measured, in the order of params.yaml."""
+    failures: dict[str, dict[str, Any]]
+    """Of each experiment of which a stage failed and has not succeeded since: stage, error, date."""
+    sweeps: dict[str, dict[str, Any]]
+    """Of each experiment whose averaging and search were varied."""
+    layers: dict[str, Any] | None
+    """Time and memory of single layers, for Table 1; None if not measured."""
+    comparisons: list[dict[str, Any]]
+    """Of pairs of experiments, by `python -m tasks.compare`."""
+    paper: dict[str, Any]
+    published: dict[str, Any]
+
+    def only(self, names: Collection[str]) -> "Results":
+        """The same with no other experiments than these."""
+        scores = {name: score for name, score in self.scores.items() if name in names}
+        return replace(self, params=self.params.only(names), scores=scores)
+
+    @property
+    def parsing(self) -> "Results":
+        """The experiments whose target is trees."""
+        return self.only(self._parsers())
+
+    @property
+    def translation(self) -> "Results":
+        """The others."""
+        return self.only(self.params.experiments.keys() - self._parsers())
+
+    def _parsers(self) -> set[str]:
+        params = self.params
+        return {name for name, one in params.experiments.items() if params.corpora[one.corpus].text.trees}
+
+
+def read_results() -> Results:
+    """Read all; InputError names a file that an older version wrote."""
+    params = read_params()
+    names, layers = list(params.experiments), REPORTS / "layers.json"
+    return Results(
+        params=params,
+        scores=_read(names, lambda name: REPORTS / "scores" / f"{name}.json", read_scores),
+        failures=_read(names, lambda name: RUNS / name / "failure.json", read_json),
+        sweeps=_read(names, lambda name: REPORTS / "sweeps" / f"{name}.json", read_json),
+        layers=read_json(layers) if layers.exists() else None,
+        comparisons=[read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))],
+        paper=yaml.safe_load(PAPER.read_text(encoding="utf-8")),
+        published=yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")),
+    )
+
+
+def _read(names: list[str], path: Callable[[str], Path], read: Callable[[Path], Any]) -> dict[str, Any]:
+    return {name: read(path(name)) for name in names if path(name).exists()}
+
+
+def read_scores(path: Path) -> dict[str, Any]:
+    """A score file; InputError if an older version wrote it, without something that the reports show."""
+    score = dict(read_json(path))
+    test = score["scores"]["test"]
+    if not {"bleu_paper", "f1"} & test.keys() or "perplexity" not in score["splits"]["test"]:
+        name = path.stem
+        raise InputError(
+            f"{path}: written by an older version, without scores that the reports show; delete it, or run "
+            f"`dvc repro --force --single-item translate@{name} score@{name}`"
+        )
+    return score
