@@ -43,10 +43,10 @@ def main() -> None:
 
 
 def measure(settings: LayersSettings) -> list[dict[str, Any]]:
-    """One entry for each layer and size: `layer`, `n`, `d`, and
+    """One entry for each layer and size.
 
-    `seconds` and `slowest_seconds` of a forward and backward pass, `operations` (floating-point ones in the matrix
-    products of both), `bytes` (see `kept_bytes`) and `chain` (see `longest_chain`).
+    Each has `layer`, `n`, `d`; `seconds` and `slowest_seconds` of a forward and backward pass; `operations`, those in
+    the matrix products of both; `bytes`, see `kept_bytes`; and `chain`, see `longest_chain`.
     """
     sizes = [(n, settings.width) for n in settings.lengths]
     sizes += [(settings.length, d) for d in settings.widths if d != settings.width]

@@ -311,6 +311,15 @@ class LayersSettings(Settings):
         return self
 
 
+class Prices(Settings):
+    """What devices cost by the hour: of the reader's choice, and not measured."""
+
+    currency: str
+    per_device_hour: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        description="of a GPU, or of a rank's threads on a CPU, under a part of its name; the first that fits counts"
+    )
+
+
 class Preset(Settings):
     """An entry of `presets`: values that every experiment which names it must have."""
 
@@ -327,8 +336,9 @@ class Params(Settings):
     corpora: dict[NAME, Corpus]
     presets: dict[NAME, Preset]
     experiments: dict[NAME, Experiment]
-    # With a default, since Table 1 needs no experiment and no experiment needs it.
+    # These two with a default, since no experiment needs them.
     layers: LayersSettings | None = Field(default=None, description="of the stage `layers`")
+    prices: Prices | None = Field(default=None, description="by which Table 2 turns time into money")
 
     def only(self, names: Collection[str]) -> "Params":
         """The same with no other experiments than these, in the order they stand in."""

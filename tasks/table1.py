@@ -71,7 +71,9 @@ def papers_rows(paper: dict[str, Any]) -> str:
     """The rows as printed."""
     header = ["layer", "complexity per layer", "sequential operations", "maximum path length"]
     keys = ["layer", "complexity", "sequential", "path"]
-    return table(header, [[f"O({row[key]})" if key != "layer" else row[key] for key in keys] for row in paper["table1"]])
+    return table(
+        header, [[f"O({row[key]})" if key != "layer" else row[key] for key in keys] for row in paper["table1"]]
+    )
 
 
 def measured(layers: Layers, paper: dict[str, Any]) -> list[str]:
