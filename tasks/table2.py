@@ -6,6 +6,7 @@ tasks/paper.yaml.
 
 from typing import Any
 
+from tasks.costs import device_hours, energy, price
 from tasks.markdown import duration, number, short_commit, table
 from tasks.provenance import how_it_was_made
 from tasks.results import Results, Scores
@@ -42,7 +43,10 @@ def table2(results: Results) -> str:
         "device's sustained single-precision rate (the paper's footnote 5; for a device that is not in it, a large "
         "matrix product timed on it at the start, so that the load of the machine changes it). "
         "*Counted* is from the sizes of all matrices multiplied in training. "
-        "Time is that of the updates alone, without validation and saving.",
+        "Time and device-hours are those of the updates alone, without validation and saving. *Price* is device-hours "
+        "at the price set in params.yaml, which is the reader's to set. *Energy*, with validation and saving, is that "
+        "of the GPUs' boards or of the processors' packages, whatever else they did meanwhile; where there are no "
+        "counters, as in most virtual machines, it is not readable.",
         *(["## Other scores of the same outputs", other_rows(scores), OTHER] if scores else []),
         *(["## Better by more than luck?", differences(compared, scores), DIFFERENCES] if compared else []),
         "## Where the numbers come from",
@@ -67,7 +71,8 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
     header = [
         "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
         "parameters",
-        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "date", "commit", "MLflow run",
+        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price", "energy",
+        "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows = []
     for name, experiment in params.experiments.items():
@@ -92,6 +97,9 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             number(training["flops"]),
             f"{machine['devices']} x {machine['device']}",
             duration(training["seconds"]),
+            f"{device_hours(training):.3g}",
+            price(training, params.prices),
+            energy(training),
             training["date"][:10],
             short_commit(made_by["commit"]),
             str(training["mlflow_run"] or "none")[:8],
