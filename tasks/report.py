@@ -9,6 +9,7 @@ params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  repo
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
+from pathlib import Path
 
 from tasks.figures import FIGURES
 from tasks.index_page import index_page
@@ -34,19 +35,22 @@ def main() -> None:
         "python -m tasks.report", description=__doc__, formatter_class=RawDescriptionHelpFormatter
     ).parse_args()
     results = read_results()
+    write_reports(results, REPORTS)
+    print(f"reports: {len(results.scores)} of {len(results.params.experiments)} experiments measured")
+
+
+def write_reports(results: Results, folder: Path) -> None:
+    """Figures, pages, and the page of all of them."""
+    pictures = {}
     for name, figure in FIGURES.items():
-        with whole_file(REPORTS / "figures" / name) as temporary:
+        with whole_file(folder / "figures" / name) as temporary:
             figure.draw(results, temporary)
+        pictures[f"figures/{name}"] = Picture.read(folder / "figures" / name, figure.title, figure.caption)
     texts = {name: page(results) for name, page in PAGES.items()}
-    pictures = {
-        f"figures/{name}": Picture.read(REPORTS / "figures" / name, figure.title, figure.caption)
-        for name, figure in FIGURES.items()
-    }
     texts["index.html"] = index_page(results, texts, pictures)
     for name, text in texts.items():
-        with whole_file(REPORTS / name) as temporary:
+        with whole_file(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
-    print(f"reports: {len(results.scores)} of {len(results.params.experiments)} experiments measured")
 
 
 if __name__ == "__main__":
