@@ -15,9 +15,9 @@ from markdown_it.token import Token
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 COLLAPSED = "Where the numbers come from"
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")  # outputs of models stand in the tables
-_NUMBER = re.compile(r"([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e\d+)?)(?: ?%| ?[±(/].*)?")
+_NUMBER = re.compile(r"([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?: ?%| ?[±(/].*| (?!x )[A-Za-z]{1,3}\b.*)?")
 _DURATION = re.compile(r"(?:(\d+) h ?)?(?:(\d+) min ?)?(?:(\d+) s)?")
-_NOTHING = {"", "–", "not run"}
+_NOTHING = re.compile(r"|–|not? .*|failed in .*")  # in a column of numbers
 
 
 class Picture(NamedTuple):
@@ -144,17 +144,17 @@ class Renderer:
             scope = ' scope="row"' if place == 0 else ""
             sort = f' data-sort="{value!r}"' if kind == "number" and value is not None else ""
             cells.append(f'<{tag}{scope} class="{kind}"{sort}>{shown}</{tag}>')
-        state = ' class="unrun"' if any(text == "not run" or text.startswith("failed in") for text in texts) else ""
+        state = ' class="unrun"' if any(re.match("not run|failed in ", text) for text in texts) else ""
         return f"<tr{state}>{''.join(cells)}</tr>\n"
 
 
 def sort_value(text: str) -> float | None:
     """The number that a cell shows, the first if it shows several; times in seconds; None if it shows none."""
-    if found := _NUMBER.fullmatch(text):
-        return float(found[2].replace(",", "")) * (-1 if found[1] in ("−", "-") and found[1] else 1)
     if text and (found := _DURATION.fullmatch(text)):
         hours, minutes, seconds = (int(part or 0) for part in found.groups())
         return float(3600 * hours + 60 * minutes + seconds)
+    if found := _NUMBER.fullmatch(text):
+        return float(found[2].replace(",", "")) * (-1 if found[1] in ("−", "-") else 1)
     return None
 
 
@@ -165,7 +165,7 @@ def plain_html(text: str) -> str:
 
 def _kind(column: list[str]) -> str:
     """A column sorts by number if all that it shows are numbers."""
-    shown = [text for text in column if text not in _NOTHING]
+    shown = [text for text in column if not _NOTHING.fullmatch(text)]
     return "number" if shown and all(sort_value(text) is not None for text in shown) else "text"
 
 
