@@ -8,9 +8,8 @@ params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  repo
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
-from pathlib import Path
 
-from tasks.curves import draw_curves
+from tasks.figures import FIGURES
 from tasks.multi30k import multi30k
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
@@ -24,10 +23,6 @@ PAGES: dict[str, Callable[[Results], str]] = {
     "table4.md": lambda results: table4(results.parsing),
     "multi30k.md": lambda results: multi30k(results.translation),
 }
-FIGURES: dict[str, Callable[[Results, Path], None]] = {
-    "learning_curves.png": lambda results, path: draw_curves(results.translation.scores, path),
-    "parsing_curves.png": lambda results, path: draw_curves(results.parsing.scores, path),
-}
 
 
 def main() -> None:
@@ -36,9 +31,9 @@ def main() -> None:
         "python -m tasks.report", description=__doc__, formatter_class=RawDescriptionHelpFormatter
     ).parse_args()
     results = read_results()
-    for name, draw in FIGURES.items():
+    for name, figure in FIGURES.items():
         with whole_file(REPORTS / "figures" / name) as temporary:
-            draw(results, temporary)
+            figure.draw(results, temporary)
     for name, page in PAGES.items():
         with whole_file(REPORTS / name) as temporary:
             temporary.write_text(page(results), encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tasks import table2 as page
-from tasks.curves import draw_curves
+from tasks.figures.curves import draw_curves
 from tasks.results import PAPER, Results, Scores, read_scores
 from tasks.settings import Params
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
