@@ -37,9 +37,10 @@ def changed(experiment: Experiment, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def compared(fields: dict[str, Any]) -> dict[str, Any]:
-    """What must be equal: not which weights are kept for averaging, nor the luck of the seed."""
-    training = {k: v for k, v in fields["training"].items() if k not in ("snapshot_every", "keep_snapshots", "seed")}
-    return {**fields, "training": training, "averaging": None}
+    """What must be equal. The rest is the luck of the seed, the preset's name, and what no weight depends on."""
+    free = ("snapshot_every", "keep_snapshots", "validate_every", "seed")
+    training = {key: value for key, value in fields["training"].items() if key not in free}
+    return {**fields, "training": training, "averaging": None, "preset": None}
 
 
 def model_at_paper_size(row: str) -> ModelSettings:
