@@ -4,13 +4,17 @@ python -m tasks.report
 
 params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
   -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/{learning,parsing}_curves.png
+     reports/index.html, all of these in one page
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
+from pathlib import Path
 
 from tasks.figures import FIGURES
+from tasks.index_page import index_page
 from tasks.multi30k import multi30k
+from tasks.page_sections import Picture
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
 from tasks.table2 import table2
@@ -33,13 +37,22 @@ def main() -> None:
         "python -m tasks.report", description=__doc__, formatter_class=RawDescriptionHelpFormatter
     ).parse_args()
     results = read_results()
-    for name, figure in FIGURES.items():
-        with whole_file(REPORTS / "figures" / name) as temporary:
-            figure.draw(results, temporary)
-    for name, page in PAGES.items():
-        with whole_file(REPORTS / name) as temporary:
-            temporary.write_text(page(results), encoding="utf-8")
+    write_reports(results, REPORTS)
     print(f"reports: {len(results.scores)} of {len(results.params.experiments)} experiments measured")
+
+
+def write_reports(results: Results, folder: Path) -> None:
+    """Figures, pages, and the page of all of them."""
+    pictures = {}
+    for name, figure in FIGURES.items():
+        with whole_file(folder / "figures" / name) as temporary:
+            figure.draw(results, temporary)
+        pictures[f"figures/{name}"] = Picture.read(folder / "figures" / name, figure.title, figure.caption)
+    texts = {name: page(results) for name, page in PAGES.items()}
+    texts["index.html"] = index_page(results, texts, pictures)
+    for name, text in texts.items():
+        with whole_file(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
