@@ -16,6 +16,7 @@ import yaml
 
 from tasks.paths import REPORTS
 from tasks.settings import Params, read_params
+from tasks.table3_rows import parse_name
 from transformer.errors import InputError
 from transformer.files import read_json
 
@@ -55,8 +56,9 @@ class Results:
 
     @property
     def translation(self) -> "Results":
-        """The others."""
-        return self.only(self.params.experiments.keys() - self._parsers())
+        """The others, without those that are rows of Table 3 and no more: base and big are more."""
+        variations = {name for name in self.params.experiments if (row := parse_name(name)) and name != row.row}
+        return self.only(self.params.experiments.keys() - self._parsers() - variations)
 
     def _parsers(self) -> set[str]:
         params = self.params
