@@ -110,7 +110,7 @@ def _run_stages(stages: dict[str, list[str]], in_slots: set[str], slots: int, ru
             futures[name] = named.submit(name, run, environment, wait_for=before, return_state=False)
             futures[name].add_done_callback(lambda _, name=name: ended.put(name))
         if not left.running:
-            return {name: futures[name].state if name in futures else None for name in stale}
+            return {name: futures[name].state if name in futures else None for name in stages if name in stale}
         name = ended.get()
         futures[name].wait()  # its state is known then without asking the server
         left.end(name, _completed(futures[name].state))

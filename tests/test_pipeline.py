@@ -64,6 +64,7 @@ def by_dvc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     project = made_up(tmp_path_factory.mktemp("dvc"))
     assert run("python", "-m", "tasks.check", "small", cwd=project).returncode == 0
     kill_in_training(project)
+    (project / "reports/failures/small.json").write_text("{}")  # as the flow would note it
     done = run("dvc", "repro", "score@small", cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
     return project, done.stdout + done.stderr
@@ -159,6 +160,11 @@ def test_repro_built_nothing_that_was_not_asked_for(by_dvc: tuple[Path, str]) ->
     project, _ = by_dvc
     assert [path.name for path in (project / "runs").iterdir()] == ["small"]
     assert not (project / "reports/table2.md").exists()
+
+
+def test_what_is_scored_has_failed_no_more(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    assert not list((project / "reports/failures").iterdir())
 
 
 def test_report_alone_writes_the_tables_from_whatever_scores_exist(by_dvc: tuple[Path, str]) -> None:
