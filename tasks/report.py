@@ -18,12 +18,14 @@ from tasks.page_sections import Picture
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
 from tasks.table2 import table2
+from tasks.table3 import table3
 from tasks.table4 import table4
 from transformer.errors import run_main
 from transformer.files import whole_file
 
 PAGES: dict[str, Callable[[Results], str]] = {
     "table2.md": lambda results: table2(results.translation),
+    "table3.md": table3,
     "table4.md": lambda results: table4(results.parsing),
     "multi30k.md": lambda results: multi30k(results.translation),
 }

@@ -94,6 +94,7 @@ def make_workspace(folder: Path, params: dict[str, Any]) -> Path:
             shutil.copyfile(ROOT / name, folder / name)
     (folder / "reports/scores").mkdir(parents=True)
     (folder / "reports/comparisons").mkdir()
+    (folder / "reports/failures").mkdir()
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "made for a test"]):
         identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
