@@ -25,6 +25,7 @@ class Card(NamedTuple):
     score: str
     metric: str
     test_set: str
+    size: str
     cost: str
     origin: str
 
@@ -72,8 +73,8 @@ def card(name: str, score: dict[str, Any], where_from: str) -> Card:
     else:
         value, metric = test["bleu"]["score"], "sacreBLEU"
     took, hardware, *_ = trained(training)
-    cost = f"{training['parameters']:,} parameters, {took} on {hardware}"
-    return Card(name, f"{value:.2f}", metric, score["corpus"]["test_set"], cost, where_from)
+    size, cost = f"{training['parameters']:,} parameters", f"{took} on {hardware}"
+    return Card(name, f"{value:.2f}", metric, score["corpus"]["test_set"], size, cost, where_from)
 
 
 def _is_row(name: str) -> bool:
