@@ -230,8 +230,8 @@ def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, D
         return f"{words.count(word) + luck}" + (f" ({luck} of them within noise)" if told else "")
 
     return (
-        f"**{title}**: of the {len(words) - words.count('–')} rows that ran and for which the paper prints a difference "
-        f"to base, {count('yes')} have the paper's sign and {count('no')} the other."
+        f"**{title}**: of the {len(words) - words.count('–')} rows that ran and for which the paper prints a "
+        f"difference to base, {count('yes')} have the paper's sign and {count('no')} the other."
     )
 
 

@@ -80,7 +80,7 @@ def test_a_row_has_the_papers_figures_and_mean_and_spread_of_ours() -> None:
     scores, differ, origin = cells(table3(results(small_rows())), "table3-tiny-A1")
     assert scores[2:] == ["3", "5.29", "7.00 ± 0.10", "24.9", "18.00 ± 0.10", "17.00 ± 0.10", "", "0.65"]
     assert differ[1] == "+7.5%"
-    assert differ[2].startswith("+16.7% (+13")
+    assert differ[2] == "+16.7% (+12.0% to +21.5%)"
     assert differ[3:5] == ["yes", "-0.9"]
     assert differ[5].startswith("-2.00 (-2.2")
     assert differ[6] == "yes"
