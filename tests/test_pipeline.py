@@ -175,6 +175,41 @@ def test_report_alone_writes_the_tables_from_whatever_scores_exist(by_dvc: tuple
     assert (project / "reports/figures/learning_curves.png").stat().st_size > 1000
 
 
+def changed_stages(project: Path) -> dict[str, str]:
+    """What `dvc status` says of each stage that is out of date, but for those of the experiment that never ran."""
+    done = run("dvc", "status", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    return {name: str(why) for name, why in json.loads(done.stdout).items() if not name.endswith("@unrun")}
+
+
+def test_a_changed_template_reruns_only_the_report(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    done = run("dvc", "repro", "--single-item", "report", cwd=project)
+    assert done.returncode == 0, done.stderr
+    template = project / "tasks/table2.py"
+    before = template.read_text()
+    template.write_text(before.replace("## Measured here", "## What was measured here"))
+    try:
+        assert list(changed_stages(project)) == ["report"]
+    finally:
+        template.write_text(before)
+
+
+def test_a_page_changed_by_hand_is_noticed_and_kept(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    run("dvc", "repro", "--single-item", "report", cwd=project)
+    page = project / "reports/table2.md"
+    before = page.read_text()
+    edited = before.replace("| small |", "| the best |")
+    page.write_text(edited)
+    assert "reports/table2.md" in changed_stages(project)["report"]
+    done = run("dvc", "repro", "--single-item", "report", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "reports/table2.md was changed by hand" in done.stderr
+    assert page.read_text() == before
+    assert [path.read_text() for path in page.parent.glob("table2.edited-*.md")] == [edited]
+
+
 def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> None:
     project, _ = by_dvc
     params = project / "params.yaml"
