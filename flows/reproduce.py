@@ -14,6 +14,7 @@ import logging
 import shlex
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NoReturn
@@ -108,12 +109,16 @@ def _run_stages(stages: dict[str, list[str]], in_slots: set[str], slots: int, ru
             environment = {} if slot is None else share(slot, slots)
             before = [futures[one] for one in stages[name] if one in futures]  # which are done; Prefect draws them
             futures[name] = named.submit(name, run, environment, wait_for=before, return_state=False)
-            futures[name].add_done_callback(lambda _, name=name: ended.put(name))
+            futures[name].add_done_callback(partial(_put, ended, name))
         if not left.running:
             return {name: futures[name].state if name in futures else None for name in stages if name in stale}
         name = ended.get()
         futures[name].wait()  # its state is known then without asking the server
         left.end(name, _completed(futures[name].state))
+
+
+def _put(ended: SimpleQueue[str], name: str, _future: PrefectFuture[None]) -> None:
+    ended.put(name)
 
 
 def _completed(state: State) -> bool:

@@ -47,7 +47,7 @@ def _panel(axes: Any, printed: dict[str, float], found: dict[str, Difference]) -
     axes.margins(0.1)  # room for the names
     axes.axhline(0, color="black", linewidth=0.6)
     axes.axvline(0, color="black", linewidth=0.6)
-    left, right, low, high = *axes.get_xlim(), *axes.get_ylim()
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.fill_between([0, right], 0, high, color="0.93", zorder=0)
     axes.fill_between([left, 0], low, 0, color="0.93", zorder=0)
     axes.set(xlim=(left, right), ylim=(low, high))
