@@ -245,9 +245,9 @@ def how_far(results: Results, base: Variation) -> list[str]:
         if len(points) > len(late):
             before, after = points[-len(late) - 1], points[-1]
             return [
-                f"From update {before['update']:,} to the last, {after['update']:,}, the perplexity of {name} on the valid "
-                f"split went from {before['valid_perplexity']:.2f} to {after['valid_perplexity']:.2f}. The more it still "
-                "falls at the end, the more a row shows how fast it learns, and the less how well."
+                f"From update {before['update']:,} to the last, {after['update']:,}, the perplexity of {name} on the "
+                f"valid split went from {before['valid_perplexity']:.2f} to {after['valid_perplexity']:.2f}. The more "
+                "it still falls at the end, the more a row shows how fast it learns, and the less how well."
             ]
     return []
 
