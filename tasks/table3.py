@@ -64,6 +64,7 @@ def size(results: Results, name: str) -> list[str]:
         "### Differences to base",
         difference_table(rows, paper, found),
         *summary(rows, paper, found),
+        *how_far(results, rows[0]),
     ]
 
 
@@ -233,6 +234,22 @@ def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, D
         f"**{title}**: of the {len(words) - words.count('–')} rows that ran and for which the paper prints a "
         f"difference to base, {count('yes')} have the paper's sign and {count('no')} the other."
     )
+
+
+def how_far(results: Results, base: Variation) -> list[str]:
+    """How much base still learned towards its end: what is cut short says who learns fast, not who learns most."""
+    for name in base.measured:
+        training = results.scores[name]["training"]
+        points = [point for point in training["curve"] if "valid_perplexity" in point]
+        late = [point for point in points if point["update"] > 0.75 * training["update"]]
+        if len(points) > len(late):
+            before, after = points[-len(late) - 1], points[-1]
+            return [
+                f"From update {before['update']:,} to the last, {after['update']:,}, the perplexity of {name} on the "
+                f"valid split went from {before['valid_perplexity']:.2f} to {after['valid_perplexity']:.2f}. The more "
+                "it still falls at the end, the more a row shows how fast it learns, and the less how well."
+            ]
+    return []
 
 
 def provenance(results: Results) -> str:

@@ -133,6 +133,17 @@ def test_of_averaged_weights_only_the_perplexity_of_the_last_ones_is_taken_until
     assert cells(page, "base")[0][2:] == ["1", "4.92", "6.60", "25.8", "25.00", "24.00", "65", "0.65"]
 
 
+def test_the_page_says_how_much_base_still_learned_at_the_end() -> None:
+    measured = small_rows()
+    assert "still falls" not in table3(results(measured))
+    curve = [{"update": update, "valid_perplexity": 12.0 - update / 4} for update in (5, 10, 15, 20)]
+    measured["table3-tiny-base"]["training"]["curve"] = curve
+    assert (
+        "From update 15 to the last, 20, the perplexity of table3-tiny-base on the valid split went from 8.25 to 7.00"
+        in (table3(results(measured)))
+    )
+
+
 def test_intervals_are_dunnetts() -> None:
     """For 2 treatments and 6 degrees of freedom Dunnett (1964) has 2.86 as two-sided 5% value, from 3 a group."""
     found = differences({"base": [1.0, 2.0, 3.0], "A1": [4.0, 5.0, 6.0], "A2": [1.5, 2.5, 3.5]})
