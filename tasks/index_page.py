@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 
+from tasks.markdown import settings, short_commit
 from tasks.page_sections import Picture, Renderer, plain_html
 from tasks.provenance import how_it_was_made, trained
 from tasks.results import Results
@@ -16,6 +17,7 @@ from tasks.table3_rows import parse_name
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 DO_NOT_EDIT = "Written by `dvc repro --single-item report`; do not edit."  # of the single files
+LAYERS = "layers"  # the stage that measures Table 1
 
 
 class Card(NamedTuple):
@@ -41,8 +43,12 @@ class Run(NamedTuple):
 def index_page(results: Results, reports: Mapping[str, str], pictures: Mapping[str, Picture]) -> str:
     """The page; `reports` are Markdown by file name, `pictures` by the path that the reports give."""
     runs = {name: origin(name, score) for name, score in results.scores.items()}
-    renderer = Renderer(runs, pictures)
-    sections = [renderer.section(name, text.replace(DO_NOT_EDIT, "")) for name, text in reports.items()]
+    layers = {} if results.layers is None else {LAYERS: origin_of_layers(results.layers)}
+    renderer = Renderer({**runs, **layers}, pictures)
+    sections = [
+        renderer.section(name, text.replace(DO_NOT_EDIT, ""), LAYERS if layers and name == "table1.md" else "")
+        for name, text in reports.items()
+    ]
     shown = "".join(section.html for section in sections)
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
@@ -53,7 +59,10 @@ def index_page(results: Results, reports: Mapping[str, str], pictures: Mapping[s
         experiments=len(results.params.experiments),
         sections=sections,
         figures=[picture for picture in pictures.values() if picture.data_uri not in shown],
-        runs=[Run(name, runs[name], plain_html(how_it_was_made(score))) for name, score in results.scores.items()],
+        runs=[Run(name, runs[name], plain_html(how_it_was_made(score))) for name, score in results.scores.items()]
+        + [
+            Run(name, said, plain_html(how_layers_were_measured(results.layers or {}))) for name, said in layers.items()
+        ],
     )
 
 
@@ -61,6 +70,20 @@ def origin(name: str, score: dict[str, Any]) -> str:
     """The run, commit and date behind a number, in one line."""
     *_, date, commit, run = trained(score["training"])
     return f"{name}: MLflow run {run}, commit {commit}, {date}"
+
+
+def origin_of_layers(layers: dict[str, Any]) -> str:
+    """The same of Table 1, which no experiment measures."""
+    return f"{LAYERS}: commit {short_commit(layers['commit'])}, {layers['date'][:10]}"
+
+
+def how_layers_were_measured(layers: dict[str, Any]) -> str:
+    """A Markdown list from reports/layers.json."""
+    machine = layers["machine"]
+    return (
+        f"- settings: {settings(layers['settings'])}\n- measured by commit {layers['commit']} on {machine['device']}; "
+        f"torch {machine['torch']}\n- finished {layers['date']}"
+    )
 
 
 def card(name: str, score: dict[str, Any], where_from: str) -> Card:

@@ -15,8 +15,9 @@ from markdown_it.token import Token
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 COLLAPSED = "Where the numbers come from"
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")  # outputs of models stand in the tables
-_NUMBER = re.compile(r"([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)(?: ?%| ?[±(/].*| (?!x )[A-Za-z]{1,3}\b.*)?")
+_NUMBER = re.compile(r"([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?) ?%?(?: ?[±(/].*| (?!x )[A-Za-z]{1,3}\b.*)?")
 _DURATION = re.compile(r"(?:(\d+) h ?)?(?:(\d+) min ?)?(?:(\d+) s)?")
+_PAPERS = re.compile(r"(.*, |the )?paper|the paper's .*")  # heads of columns with what is printed in the paper
 _NOTHING = re.compile(r"|–|not? .*|failed in .*")  # in a column of numbers
 
 
@@ -58,8 +59,11 @@ class Renderer:
     pictures: Mapping[str, Picture]
     """By the path that the reports give, such as figures/learning_curves.png."""
 
-    def section(self, name: str, text: str) -> Section:
-        """A report of this file name, whose first line is its title."""
+    def section(self, name: str, text: str, run: str = "") -> Section:
+        """A report of this file name, whose first line is its title.
+
+        `run` is the one that all its numbers come from, if all do that are measured here.
+        """
         anchor = name.removesuffix(".md")
         title, _, body = text.partition("\n")
         tokens = _MARKDOWN.parse(body)
@@ -69,17 +73,17 @@ class Renderer:
                 heading.attrSet("id", f"{anchor}-{_slug(inline.content)}")
                 if heading.tag == "h2":
                     parts.append((str(heading.attrGet("id")), _plain(inline)))
-        html = _MARKDOWN.renderer.render(list(self._for_a_page(tokens)), _MARKDOWN.options, {})
+        html = _MARKDOWN.renderer.render(list(self._for_a_page(tokens, run)), _MARKDOWN.options, {})
         return Section(anchor, title.removeprefix("# "), parts, html)
 
-    def _for_a_page(self, tokens: Sequence[Token]) -> Iterator[Token]:
+    def _for_a_page(self, tokens: Sequence[Token], run: str) -> Iterator[Token]:
         """The same tokens with tables, pictures, links and headings as the page wants them."""
         place, collapsed, heading = 0, False, ""
         while place < len(tokens):
             token = tokens[place]
             if token.type == "table_open":
                 end = _end(tokens, place, "table_close")
-                yield _raw(self._table(tokens[place:end], heading))
+                yield _raw(self._table(tokens[place:end], heading, "" if "printed" in heading else run))
                 place = end
             elif token.type == "paragraph_open" and (picture := self._picture(tokens[place + 1])):
                 yield _raw(picture.html())
@@ -114,7 +118,7 @@ class Renderer:
                 link.attrSet("href", f"#{target.removesuffix('.md')}")
                 shown.content = shown.content.removesuffix(".md")
 
-    def _table(self, tokens: Sequence[Token], label: str) -> str:
+    def _table(self, tokens: Sequence[Token], label: str, run: str) -> str:
         """A table whose columns sort, in a box that scrolls by itself."""
         header, *rows = _rows(tokens)
         names = [_plain(cell) for cell in header]
@@ -123,29 +127,40 @@ class Renderer:
             f'<th scope="col" data-kind="{kind}"><button type="button">{_inline(cell)}</button></th>'
             for cell, kind in zip(header, kinds, strict=True)
         )
-        body = "".join(self._row(row, names, kinds) for row in rows)
+        body = "".join(self._row(row, names, kinds, run) for row in rows)
         return (
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
             f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>\n"
         )
 
-    def _row(self, row: list[Token], names: list[str], kinds: list[str]) -> str:
+    def _row(self, row: list[Token], names: list[str], kinds: list[str], run: str) -> str:
         texts = [_plain(cell) for cell in row]
-        of_row = next((text for text in texts if text in self.runs), None)
+        of_row = next(filter(None, map(self._runs_of, texts)), [run] if run else [])
         cells = []
         for place, (cell, text, kind) in enumerate(zip(row, texts, kinds, strict=True)):
-            self._redirect(cell)
-            value = sort_value(text)
-            run = text if text in self.runs else names[place] if names[place] in self.runs else of_row
-            shown = _inline(cell)
-            if run and (value is not None or text == run) and "<a " not in shown:
-                shown = f'<a href="#run-{run}" title="{escape(self.runs[run])}">{shown}</a>'
-            tag = "th" if place == 0 else "td"
-            scope = ' scope="row"' if place == 0 else ""
+            value, own = sort_value(text), self._runs_of(text)
+            runs = own or self._runs_of(names[place]) or of_row
+            shown = (
+                self._cell(cell, runs) if own or (value is not None and not _PAPERS.fullmatch(names[place])) else None
+            )
+            tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
             sort = f' data-sort="{value!r}"' if kind == "number" and value is not None else ""
-            cells.append(f'<{tag}{scope} class="{kind}"{sort}>{shown}</{tag}>')
+            cells.append(f'<{tag}{scope} class="{kind}"{sort}>{shown or self._cell(cell, [])}</{tag}>')
         state = ' class="unrun"' if any(re.match("not run|failed in ", text) for text in texts) else ""
         return f"<tr{state}>{''.join(cells)}</tr>\n"
+
+    def _runs_of(self, text: str) -> list[str]:
+        """The runs that a name stands for: that experiment, and its other seeds."""
+        return [run for run in self.runs if run == text or (text and run.startswith(f"{text}-seed"))]
+
+    def _cell(self, cell: Token, runs: list[str]) -> str:
+        """What a cell shows, with a link to the run that it comes from; the mean of several leads to the first."""
+        self._redirect(cell)
+        shown = _inline(cell)
+        if not runs or "<a " in shown:
+            return shown
+        of = runs if "±" in _plain(cell) else runs[:1]
+        return f'<a href="#run-{runs[0]}" title="{escape("; ".join(self.runs[run] for run in of))}">{shown}</a>'
 
 
 def sort_value(text: str) -> float | None:

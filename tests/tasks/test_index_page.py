@@ -21,6 +21,7 @@ def html(text: str) -> str:
     ("text", "value"),
     [
         ("27.3", 27.3), ("2,598,912", 2598912), ("6.3e13", 6.3e13), ("1.2e-07", 1.2e-7), ("30.51%", 30.51),
+        ("+0.4% (-0.1% to +0.9%)", 0.4),
         ("+0.4", 0.4), ("−0.5", -0.5), ("-0.5", -0.5), ("4.92 ± 0.03", 4.92), ("78.93 (77.10)", 78.93), 
         ("71.0 / 47.5", 71.0), ("1.25 ms, 6.5 MB", 1.25), ("0.42 EUR", 0.42),
         ("1 h 24 min", 5040), ("5 min 16 s", 316), ("43 s", 43), ("0 s", 0), ("", None),
@@ -50,6 +51,39 @@ def test_numbers_of_a_run_lead_to_it_and_those_of_others_do_not() -> None:
 
 def test_numbers_in_a_column_of_a_run_lead_to_it() -> None:
     assert '<a href="#run-e"' in html("| what | e | others |\n| --- | --- | --- |\n| updates | 20 | 30 |")
+
+
+def test_the_papers_numbers_lead_nowhere_and_a_mean_names_all_its_runs() -> None:
+    renderer = Renderer({"e": "first", "e-seed2": "second"}, {})
+    page = renderer.section(
+        "table3.md",
+        "# T\n\n| experiment | BLEU, paper | BLEU, the paper's way |\n| - | - | - |\n| e | 25.8 | 25.0 ± 0.1 |",
+    ).html
+    assert ">25.8<" in page and "25.8</a>" not in page
+    assert '<a href="#run-e" title="first; second">25.0 ± 0.1</a>' in page
+    assert '<a href="#run-e" title="first">e</a>' in page
+
+
+def test_a_row_of_which_only_another_seed_was_measured_leads_to_that() -> None:
+    page = (
+        Renderer({"e-seed2": "second"}, {})
+        .section("t.md", "# T\n\n| experiment | BLEU |\n| - | - |\n| e | 25.0 |")
+        .html
+    )
+    assert '<a href="#run-e-seed2" title="second">25.0</a>' in page
+
+
+def test_numbers_of_table_1_lead_to_the_stage_that_measured_it() -> None:
+    layers = {
+        "settings": {"width": 64}, "machine": {"device": "some processor", "torch": "2"},
+        "commit": "0123456789abcdef", "date": "2026-11-29T10:00:00",
+    }  # fmt: skip
+    exponents = "| layer | the paper's exponent | time |\n| - | - | - |\n| recurrent | 2 | 1.93 |\n"
+    text = f"# Table 1\n\n## Theirs (printed in the paper)\n\n{exponents}\n## Measured here\n\n{exponents}"
+    page = index_page(Results(PARAMS, {}, {}, {}, layers, [], {}, {}), {"table1.md": text}, {})
+    assert page.count('<a href="#run-layers"') == 1
+    assert '<a href="#run-layers" title="layers: commit 01234567, 2026-11-29">1.93</a>' in page
+    assert '<details id="run-layers">' in page
 
 
 def test_outputs_cannot_bring_html_into_the_page() -> None:
