@@ -2,8 +2,9 @@
 
 python -m tasks.report
 
-params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
-  -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/{learning,parsing}_curves.png
+params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/{scores,sweeps,attention,comparisons}/*.json
+  -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/* (tasks/figures/ says which)
+     reports/metrics.json  reports/curves.csv
 """
 
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
@@ -13,6 +14,7 @@ from tasks.figures import FIGURES
 from tasks.multi30k import multi30k
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
+from tasks.summary import curves, metrics
 from tasks.table2 import table2
 from tasks.table4 import table4
 from transformer.errors import run_main
@@ -22,6 +24,8 @@ PAGES: dict[str, Callable[[Results], str]] = {
     "table2.md": lambda results: table2(results.translation),
     "table4.md": lambda results: table4(results.parsing),
     "multi30k.md": lambda results: multi30k(results.translation),
+    "metrics.json": lambda results: metrics(results.scores),
+    "curves.csv": lambda results: curves(results.scores),
 }
 
 
