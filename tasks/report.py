@@ -2,9 +2,11 @@
 
 python -m tasks.report
 
-params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
-  -> reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md  reports/figures/*.png
-     reports/index.html, all of these in one page
+params.yaml  tasks/paper.yaml  tasks/published.yaml
+reports/{scores,sweeps,attention,failures,comparisons}/*.json  reports/layers.json
+  -> reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md
+     reports/figures/* (tasks/figures/ says which)  reports/index.html, all of these in one page
+     reports/metrics.json  reports/curves.csv
 """
 
 import sys
@@ -19,6 +21,7 @@ from tasks.multi30k import multi30k
 from tasks.page_sections import Picture
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
+from tasks.summary import curves, metrics
 from tasks.table2 import table2
 from tasks.table3 import table3
 from tasks.table4 import table4
@@ -30,6 +33,10 @@ PAGES: dict[str, Callable[[Results], str]] = {
     "table3.md": table3,
     "table4.md": lambda results: table4(results.parsing),
     "multi30k.md": lambda results: multi30k(results.translation),
+}
+DATA: dict[str, Callable[[Results], str]] = {
+    "metrics.json": lambda results: metrics(results.scores),
+    "curves.csv": lambda results: curves(results.scores),
 }
 
 
@@ -44,7 +51,7 @@ def main() -> None:
 
 
 def write_reports(results: Results, folder: Path) -> None:
-    """Figures, pages, and the page of all of them."""
+    """Figures, pages, the page of all of them, and what `dvc metrics` and `dvc plots` show."""
     pictures = {}
     for name, figure in FIGURES.items():
         with whole_file(folder / "figures" / name) as temporary:
@@ -59,6 +66,9 @@ def write_reports(results: Results, folder: Path) -> None:
                 "A change that lasts belongs into what writes it: tasks/report.py names the module.",
                 file=sys.stderr,
             )
+    for name, data in DATA.items():
+        with whole_file(folder / name) as temporary:
+            temporary.write_text(data(results), encoding="utf-8")
 
 
 if __name__ == "__main__":
