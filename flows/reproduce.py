@@ -100,7 +100,7 @@ def _run_stages(stages: dict[str, list[str]], in_slots: set[str], slots: int, ru
         get_run_logger().info(f"{len(stages) - len(stale)} of {len(stages)} stages are up to date")
     left = Slots({name: inputs for name, inputs in stages.items() if name in stale}, in_slots, slots)
     futures: dict[str, PrefectFuture[None]] = {}
-    ended: SimpleQueue[str] = SimpleQueue()
+    ended: SimpleQueue[PrefectFuture[None]] = SimpleQueue()
     while True:
         for name in left.start():
             named = bring_up_to_date.with_options(name=name, task_run_name=name)
@@ -108,12 +108,13 @@ def _run_stages(stages: dict[str, list[str]], in_slots: set[str], slots: int, ru
             environment = {} if slot is None else share(slot, slots)
             before = [futures[one] for one in stages[name] if one in futures]  # which are done; Prefect draws them
             futures[name] = named.submit(name, run, environment, wait_for=before, return_state=False)
-            futures[name].add_done_callback(lambda _, name=name: ended.put(name))
+            futures[name].add_done_callback(ended.put)
         if not left.running:
-            return {name: futures[name].state if name in futures else None for name in stale}
-        name = ended.get()
-        futures[name].wait()  # its state is known then without asking the server
-        left.end(name, _completed(futures[name].state))
+            return {name: futures[name].state if name in futures else None for name in stages if name in stale}
+        future = ended.get()
+        future.wait()  # its state is known then without asking the server
+        name = next(name for name in left.running if futures[name] is future)
+        left.end(name, _completed(future.state))
 
 
 def _completed(state: State) -> bool:

@@ -30,7 +30,8 @@ def missing(failures: dict[str, dict[str, Any]], experiment: str) -> str:
 def failed_since(results: Results) -> list[str]:
     """A paragraph on each experiment that failed after its scores were written; of none as a rule."""
     return [
-        f"**{name}** {missing(results.failures, name)} ({results.failures[name]['date']}). Its scores are of before."
+        f"**{name}** {missing(results.failures, name)} ({results.failures[name]['date']}); what the reports have of it "
+        "is from before."
         for name in results.scores
         if name in results.failures
     ]

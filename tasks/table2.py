@@ -7,11 +7,11 @@ tasks/paper.yaml.
 from typing import Any
 
 from tasks.costs import device_hours, energy, price
+from tasks.figures import markdown
 from tasks.markdown import duration, number, short_commit, table
 from tasks.provenance import failed_since, how_it_was_made, missing
 from tasks.results import Results, Scores
 
-CURVES = "figures/learning_curves.png"
 OTHER = (
     "*Plain quotes*: BLEU the paper's way with the typographic quotes of the reference made plain, without which the "
     "released script does not come to the paper's scale on newstest2014. Perplexity is that of the averaged model on "
@@ -52,7 +52,10 @@ def table2(results: Results) -> str:
         "## Where the numbers come from",
         provenance(scores) if scores else "Nothing has been measured yet.",
         "## Learning curves",
-        f"![Perplexity by update]({CURVES})",
+        markdown("learning_curves.png"),
+        "## Averaging and search, varied",
+        markdown("averaging.png"),
+        markdown("search.png"),
         "## Ten sentences of our own, translated",
         our_sentences(scores) if scores else "Nothing has been measured yet.",
     ]

@@ -25,8 +25,8 @@ tokenised text with compounds split, the paper's way, with sacreBLEU in a column
 with several seeds, it has their mean ± standard deviation. Rows that did not run are blank."""
 SMALLER = """\
 Widths (d_model, d_ff, d_k, d_v) are an eighth of the paper's and layers half as many, heads and rates as in the paper,
-and big has three times as many updates. Its text is another one, and so are its vocabulary and its perplexities: what
-compares with the paper is the sign of a difference to base, and for perplexity its share."""
+and big has three times as many updates. Its text is another one, and so are its vocabulary and its perplexities: only
+the differences to base can be held against the paper's, whose columns are those of its own size on newstest2013."""
 NOISE = """\
 *Noise*: what another seed alone changes. In brackets stands the interval of a difference by Dunnett's test of all rows
 against base, whose spread is taken from all rows together; all intervals of a column hold at once with 95%, so a sign
@@ -64,6 +64,7 @@ def size(results: Results, name: str) -> list[str]:
         "### Differences to base",
         difference_table(rows, paper, found),
         *summary(rows, paper, found),
+        *how_far(results, rows[0]),
     ]
 
 
@@ -78,7 +79,7 @@ def dev_set(results: Results, rows: list[Variation]) -> str:
     languages = corpus.languages
     return (
         f"Corpus `{results.params.experiments[name].corpus}`, {languages.source} to {languages.target}, "
-        f"scored on {split}; the paper's figures are on newstest2013 and at the paper's size."
+        f"scored on {split}."
     )
 
 
@@ -101,7 +102,7 @@ def row_table(results: Results, rows: list[Variation], paper: dict[str, Any]) ->
             spread(row.values("bleu_paper")),
             spread(row.values("bleu")),
             str(printed.get("parameters", "")),
-            f"{size[0] / 1e6:.3g}" if size else "",
+            f"{size[0] / 1e6:.2f}" if size else "",
         ])  # fmt: skip
     return table(header, lines)
 
@@ -166,7 +167,7 @@ def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[s
             percent(printed[PERPLEXITY]),
             _with_interval(perplexity, percent),
             sign(printed[PERPLEXITY], perplexity),
-            f"{printed[BLEU]:+.1f}",
+            f"{printed[BLEU]:+.1f}" if printed[BLEU] else "0.0",
             _with_interval(bleu, "{:+.2f}".format),
             sign(printed[BLEU], bleu),
         ])  # fmt: skip
@@ -182,7 +183,7 @@ def papers_difference(paper: dict[str, Any], row: str, score: str) -> float:
 
 def percent(logarithm: float) -> str:
     """By how much a perplexity is larger, from the difference of logarithms."""
-    return f"{math.expm1(logarithm):+.1%}"
+    return f"{math.expm1(logarithm):+.1%}" if logarithm else "0.0%"
 
 
 def _with_interval(found: Difference | None, write: Any) -> str:
@@ -223,13 +224,32 @@ def summary(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[
 
 def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, Difference]) -> str:
     words = [sign(papers_difference(paper, row, score), difference) for row, difference in found.items()]
-    yes, no = words.count("yes"), words.count("no")
-    luck = {word: words.count(f"{word}, within noise") for word in ("yes", "no")}
+    told = any(difference.low is not None for difference in found.values())
+
+    def count(word: str) -> str:
+        luck = words.count(f"{word}, within noise")
+        return f"{words.count(word) + luck}" + (f" ({luck} of them within noise)" if told else "")
+
     return (
-        f"**{title}**: of {len(words) - words.count('–')} rows where the paper prints a difference to base and that "
-        f"ran, {yes + luck['yes']} have the paper's sign, {luck['yes']} of them within noise; "
-        f"{no + luck['no']} have the other sign, {luck['no']} of them within noise."
+        f"**{title}**: of the {len(words) - words.count('–')} rows that ran and for which the paper prints a "
+        f"difference to base, {count('yes')} have the paper's sign and {count('no')} the other."
     )
+
+
+def how_far(results: Results, base: Variation) -> list[str]:
+    """How much base still learned towards its end: what is cut short says who learns fast, not who learns most."""
+    for name in base.measured:
+        training = results.scores[name]["training"]
+        points = [point for point in training["curve"] if "valid_perplexity" in point]
+        late = [point for point in points if point["update"] > 0.75 * training["update"]]
+        if len(points) > len(late):
+            before, after = points[-len(late) - 1], points[-1]
+            return [
+                f"From update {before['update']:,} to the last, {after['update']:,}, the perplexity of {name} on the "
+                f"valid split went from {before['valid_perplexity']:.2f} to {after['valid_perplexity']:.2f}. The more "
+                "it still falls at the end, the more a row shows how fast it learns, and the less how well."
+            ]
+    return []
 
 
 def provenance(results: Results) -> str:

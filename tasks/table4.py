@@ -3,15 +3,14 @@
 Part of the stage `report`; writes reports/table4.md from reports/scores/*.json and tasks/paper.yaml.
 """
 
-from pathlib import Path
 from typing import Any
 
+from tasks.figures import markdown
 from tasks.markdown import number, table
 from tasks.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
 from tasks.results import Results, Scores
 
 SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
-CURVES = Path("figures/parsing_curves.png")
 NOTES = """\
 Recall, precision, F1 and complete match are labelled, in percent, by the rules of EVALB with COLLINS.prm: brackets of
 punctuation and the outermost one do not count, ADVP is PRT. All lengths are in. The words carry the gold tags, since
@@ -43,7 +42,7 @@ def table4(results: Results) -> str:
         "## Where the numbers come from",
         "\n\n".join(map(provenance, measured, measured.values())) or "Nothing has been measured yet.",
         "## Learning curves",
-        f"![Perplexity by update]({CURVES})",
+        markdown("parsing_curves.png"),
         "## Ten sentences of our own, parsed",
         "\n\n".join(map(our_trees, measured, measured.values())) or "Nothing has been measured yet.",
     ]

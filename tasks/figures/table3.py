@@ -27,7 +27,7 @@ def draw_table3(results: Results, path: Path) -> None:
         for axes, (score, title) in zip(line, SCORES.items(), strict=True):
             printed = {row: papers_difference(paper, row, score) for row in found[size][score]}
             _panel(axes, printed, found[size][score])
-            axes.set(xlabel=f"{title} to base, paper", ylabel=f"{title} to base, {SIZES[size].lower()}")
+            axes.set(xlabel=f"difference of {title} to base: paper", ylabel=f"the same: here, {SIZES[size].lower()}")
     if not measured:
         for axes in panels[0]:
             axes.text(0.5, 0.5, "nothing measured yet", ha="center", transform=axes.transAxes)
@@ -44,9 +44,10 @@ def _panel(axes: Any, printed: dict[str, float], found: dict[str, Difference]) -
         filled = "black" if not difference.may_be_luck else "white"
         axes.scatter(x, y, s=24, color=filled, edgecolor="black", zorder=2)
         axes.annotate(row, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=7)
+    axes.margins(0.1)  # room for the names
     axes.axhline(0, color="black", linewidth=0.6)
     axes.axvline(0, color="black", linewidth=0.6)
-    left, right, low, high = *axes.get_xlim(), *axes.get_ylim()
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     axes.fill_between([0, right], 0, high, color="0.93", zorder=0)
     axes.fill_between([left, 0], low, 0, color="0.93", zorder=0)
     axes.set(xlim=(left, right), ylim=(low, high))

@@ -123,6 +123,7 @@ def test_why_an_experiment_failed_is_told_to_the_report_until_it_is_done(
     assert Path("table.md").read_text() == ""
 
 
+@pytest.mark.slow
 def test_what_is_up_to_date_is_no_task_and_only_what_changed_runs(workspace: Path, prefect_server: str) -> None:
     assert _flow("tiny").message == "6 stages are up to date"
     Path("work.py").write_text(Path("work.py").read_text() + "# no stage depends on this\n")
@@ -136,6 +137,7 @@ def test_what_is_up_to_date_is_no_task_and_only_what_changed_runs(workspace: Pat
     assert [Path("times", name).read_text().count("start") for name in ("train@tiny", "score@tiny")] == [2, 1]
 
 
+@pytest.mark.slow
 def test_one_training_after_another_each_scored_before_the_next(workspace: Path, prefect_server: str) -> None:
     assert _flow("other", "tiny").is_completed()
     in_turn = [_span(f"{stage}@{key}") for key in ("other", "tiny") for stage in ("train", "score")]
@@ -143,6 +145,7 @@ def test_one_training_after_another_each_scored_before_the_next(workspace: Path,
     assert all(end <= start for (_, end), (start, _) in pairwise(in_turn))
 
 
+@pytest.mark.slow
 def test_as_many_trainings_side_by_side_as_are_asked_for_each_with_its_share(
     workspace: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

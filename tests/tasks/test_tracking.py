@@ -1,5 +1,6 @@
 """MLflow: one run for all stages of an experiment, and no failure of it stops a stage."""
 
+import shutil
 import subprocess
 import sys
 import time
@@ -14,8 +15,19 @@ from tests.workspace import ROOT, environment
 from transformer.errors import InputError
 
 
+@pytest.fixture(scope="module")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of MLflow, which take seconds to make."""
+    from mlflow.tracking import MlflowClient
+
+    path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
 @pytest.fixture(autouse=True)
-def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def local(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(empty_database, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return tmp_path
@@ -68,6 +80,7 @@ def test_a_server_that_is_down_costs_seconds_and_a_warning(
 @pytest.mark.fault("F33")
 def test_processes_that_find_no_database_make_it_one_after_another(local: Path) -> None:
     """Also the run of the table that all of them belong to is made once."""
+    Path("mlflow.db").unlink()
     script = (
         "import sys; from tasks.tracking import tracked\n"
         "with tracked(sys.argv[1], None) as run: run.metrics(1, {'loss': 1.0})"
