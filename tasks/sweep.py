@@ -94,8 +94,8 @@ def measure(
     new = dict.fromkeys(point for point in wanted if point not in found)
     missing = sorted(new, key=lambda point: point.last)  # each mean is computed once
     languages = training["languages"]
-    sides = (read_lines(corpus / f"valid.{languages[side]}") for side in ("source", "target"))
-    valid = Valid(*sides, languages["target"])
+    sources, references = (read_lines(corpus / f"valid.{languages[side]}") for side in ("source", "target"))
+    valid = Valid(sources, references, languages["target"])
     made_by = {"commit": commit(), "machine": describe(devices=1)}
     for count, group in groupby(missing, key=lambda point: point.last):
         translator = load(settings, run_folder / "weights", training, count)

@@ -6,7 +6,7 @@ FONT = 13  # pixels
 LETTER = 7.2  # the mean width of a letter, generously: nothing here measures fonts
 
 
-def element(name: str, content: str = "", **attributes: object) -> str:
+def element(name: str, content: str = "", /, **attributes: object) -> str:
     """One element; `stroke_width` in Python is `stroke-width` in SVG, and numbers have at most two decimals."""
     values = {key: f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
               for key, value in attributes.items()}  # fmt: skip
@@ -14,12 +14,12 @@ def element(name: str, content: str = "", **attributes: object) -> str:
     return f"<{name}{written}>{content}</{name}>" if content else f"<{name}{written}/>"
 
 
-def text(x: float, y: float, content: str, **attributes: object) -> str:
+def text(x: float, y: float, content: str, /, **attributes: object) -> str:
     """Plain text; `y` is that of its base line."""
     return element("text", escape(content), x=float(x), y=float(y), **attributes)
 
 
-def line(points: list[tuple[float, float]], **attributes: object) -> str:
+def line(points: list[tuple[float, float]], /, **attributes: object) -> str:
     """A line through points."""
     way = "M" + "L".join(f"{x:.2f} {y:.2f}" for x, y in points)
     return element("path", d=way, **{"fill": "none", "stroke": "#333", **attributes})

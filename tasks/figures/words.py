@@ -34,7 +34,7 @@ def seen(stored: dict[str, Any], kind: str) -> Seen:
     from_words, to_words = words(stored[queries]), words(stored[keys])
     heads = [by_words(head, from_words, to_words) for head in stored[kind]]
     title = f"{stored['experiment']}, {told}, layer {stored['layer']} of {stored['layers']}"
-    return Seen(title, *([word for word, _ in side] for side in (from_words, to_words)), heads)
+    return Seen(title, [word for word, _ in from_words], [word for word, _ in to_words], heads)
 
 
 def words(pieces: list[str]) -> Words:
