@@ -58,7 +58,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser, written: Path) -> Iterator[Page]:
     tab = browser.new_page()
-    tab.set_default_timeout(5_000)
+    tab.set_default_timeout(20_000)
     tab.goto(written.as_uri())
     yield tab
     tab.close()
@@ -147,7 +147,7 @@ def test_numbers_lead_to_their_run(page: Page) -> None:
     run = page.locator(f"#run-{names[0]}")
     assert run.get_attribute("open") is None
     page.locator(f'td a[href="#run-{names[0]}"]').first.click()
-    assert run.get_by_text("trained by commit").first.is_visible()
+    run.get_by_text("trained by commit").first.wait_for(state="visible")
     unlinked = page.evaluate(
         """[...document.querySelectorAll('tr:has(th a[href^="#run-"])')].flatMap(row => [...row.cells])
           .filter(cell => !/paper$/.test(cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tasks.figures.architecture import draw_architecture
+from tasks.figures.arcs import PALEST
 from tasks.figures.attention import draw_far, draw_heads, draw_pronoun, draw_sharpest
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, draw_positions
@@ -26,8 +27,8 @@ class Figure(NamedTuple):
 
 
 LOOKING = (
-    "Lines lead from each word (left) to those that it takes from (right), the thicker the more; weights below 0.04 "
-    "are left out."
+    "Lines lead from each word (left) to those that it takes from (right), the thicker the more; weights below "
+    f"{PALEST} are left out."
 )
 FIGURES: dict[str, Figure] = {
     "architecture.svg": Figure(

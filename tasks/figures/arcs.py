@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from tasks.figures.svg import LETTER, document, element, text
 
-PALEST = 0.04  # a smaller weight is not drawn
+PALEST = 0.07  # a smaller weight is not drawn
 COLOURS = ["#c03028", "#2060b0", "#208040", "#a06000", "#8030a0", "#008080", "#606060", "#d05090"]
 DASHES = ["", "8 3", "2 3", "10 3 2 3"]
 ROW, BETWEEN, MARGIN, TOP = 20, 170, 14, 64
@@ -65,7 +65,7 @@ def _arc(x: float, line: Line, one_head: bool) -> str:
     middle = x + BETWEEN / 2
     way = f"M{x:.0f} {start}C{middle:.0f} {start} {middle:.0f} {end} {x + BETWEEN:.0f} {end}"
     style = {"stroke": "#124a8c"} if one_head else _style(line.head)
-    strength = {"stroke_width": 0.5 + 5 * line.weight, "stroke_opacity": 0.25 + 0.75 * line.weight}
+    strength = {"stroke_width": 0.5 + 5 * line.weight, "stroke_opacity": 0.15 + 0.85 * line.weight}
     return element("path", d=way, fill="none", **style, **strength)
 
 

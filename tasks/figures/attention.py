@@ -39,7 +39,8 @@ def most_different(attention: Seen) -> list[int]:
         )
 
     heads = range(len(attention.heads))
-    return list(max(((a, b) for a in heads for b in heads if a < b), key=distance, default=(0,)))
+    pairs = [(a, b) for a in heads for b in heads if a < b]
+    return list(max(pairs, key=distance)) if pairs else [0]
 
 
 def draw_far(attention: Stored, params: dict[str, AttentionPicture], path: Path) -> None:

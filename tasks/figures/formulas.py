@@ -18,7 +18,7 @@ def draw_positions(params: Params, path: Path) -> None:
     # What is learned begins at random: nothing of it is known here but its size.
     table = concatenated_sinusoids if model.positions == "concatenated" else sinusoids
     with plot(path) as (axes,):
-        image = axes.imshow(table(POSITIONS, model.d_model), cmap="gray", vmin=-1, vmax=1, aspect="auto")
+        image = axes.imshow(table(POSITIONS, model.d_model).numpy(), cmap="gray", vmin=-1, vmax=1, aspect="auto")
         axes.set(xlabel=f"dimension ({name}: d_model = {model.d_model})", ylabel="position")
         axes.figure.colorbar(image, label="value")
 
@@ -37,7 +37,7 @@ def draw_learning_rates(params: Params, path: Path) -> None:
                 axes.plot(updates, rates, **line, label=f"{name}{told}: d_model {model.d_model}, warm-up {warmup:,}")
         axes.set(xlabel="updates", ylabel="learning rate")
         axes.grid(alpha=0.3)
-        axes.legend()
+        axes.legend(loc="upper right")
 
 
 def shown(params: Params) -> list[str]:

@@ -36,7 +36,14 @@ def draw_search(sweeps: Sweeps, path: Path) -> None:
                 axes.plot(alphas, scores, **style, label=f"beam {beam}")
                 if beam == own["beam"] and own["length_penalty"] in alphas:
                     ring = (own["length_penalty"], scores[alphas.index(own["length_penalty"])])
-                    axes.plot(*ring, "o", markersize=12, fillstyle="none", color="black", label="its own")
+                    axes.plot(
+                        *ring,
+                        "o",
+                        markersize=12,
+                        fillstyle="none",
+                        color="black",
+                        label="as the experiment is searched",
+                    )
             kind = "(5 + |Y|) / 6" if own["penalty"] == "paper" else "|Y|"
             axes.set(title=name, xlabel=f"length penalty: exponent of {kind}", ylabel=f"{LABELS[metric]}, valid")
             axes.grid(alpha=0.3)

@@ -113,6 +113,34 @@ def test_a_mistake_in_a_sweep_is_named(tmp_path: Path, name: str, changes: dict[
         read(tmp_path, {**params(), "sweeps": {name: {**sweep, **changes}}})
 
 
+def test_sweeps_hold_the_last_weights_alone_and_the_experiments_own_settings() -> None:
+    """Table 3's base and big are not averaged; and a sweep without the experiment's own point compares with nothing."""
+    known = read_params(ROOT / "params.yaml")
+    assert {"tiny", "multi30k-tiny", "base", "big"} <= known.sweeps.keys()
+    for name, sweep in known.sweeps.items():
+        experiment = known.experiments[name]
+        assert {1, experiment.averaging.last} <= set(sweep.last)
+        assert experiment.search.beam in sweep.beams
+        assert experiment.search.length_penalty in sweep.length_penalties
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("ee", {}, "attention.ee: no experiment 'ee'; did you mean 'e'"),
+        ("e", {"far": "reads"}, "attention.e: far must be a word that stands in the sentence once"),
+        ("e", {"pronoun": "she"}, "attention.e: pronoun must be a word that stands in the sentence once"),
+    ],
+)
+def test_a_mistake_in_what_is_watched_is_named(
+    tmp_path: Path, name: str, changes: dict[str, Any], message: str
+) -> None:
+    picture = {"sentence": "When she sings, she sees it.", "far": "sings", "pronoun": "it"}
+    read(tmp_path, {**params(), "attention": {"e": picture}})
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, {**params(), "attention": {name: {**picture, **changes}}})
+
+
 @pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [

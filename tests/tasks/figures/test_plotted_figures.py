@@ -85,7 +85,7 @@ def test_the_rates_are_those_of_the_paper_where_it_is_configured(
     assert shown(PARAMS) == ["e"]
     peaks: dict[str, float] = {}
     monkeypatch.setattr(Axes, "plot", lambda axes, x, y, label, **style: peaks.update({label: max(y)}))
-    monkeypatch.setattr(Axes, "legend", lambda axes: None)
+    monkeypatch.setattr(Axes, "legend", lambda axes, loc: None)
     draw_learning_rates(PARAMS, tmp_path / "a.png")
     assert peaks == {
         "e: d_model 32, warm-up 100": pytest.approx((32 * 100) ** -0.5, rel=0.05),
