@@ -11,10 +11,8 @@ from dvc.repo import Repo
 
 from flows.errors import BadInput
 
-LAST_STAGES = (
-    "score",
-    "sweep",
-)  # an experiment is done when these are, score@EXPERIMENT and, if there is one, sweep@...
+# An experiment is done when these are: score@EXPERIMENT, and those of the others that there are for it.
+LAST_STAGES = ("score", "sweep", "attention")
 
 
 @dataclass(frozen=True)

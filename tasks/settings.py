@@ -5,6 +5,7 @@ that a stage cannot read what dvc.yaml does not list for it.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Collection
 from itertools import pairwise
@@ -283,11 +284,80 @@ class Experiment(Settings):
         return self
 
 
+class LayersSettings(Settings):
+    """Sizes of the layers of Table 1 and how they are measured (tasks/layers.py)."""
+
+    lengths: list[Annotated[int, Field(ge=1)]] = Field(min_length=3, description="n, rising, each at d = width")
+    width: int = Field(ge=1, description="one of widths")
+    widths: list[Annotated[int, Field(ge=1)]] = Field(min_length=3, description="d, rising, each at n = length")
+    length: int = Field(ge=1, description="one of lengths")
+    d_k: int = Field(ge=1, description="numbers in a head of attention, of which widths are multiples")
+    kernel: int = Field(ge=1, description="k, odd")
+    neighbourhood: int = Field(ge=2, multiple_of=2, description="r, of which lengths are multiples")
+    rounds: int = Field(ge=1, description="how often each time is measured; the shortest counts")
+    seconds: float = Field(gt=0, description="for each of these measurements, at least")
+    seed: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _fit(self) -> "LayersSettings":
+        for name, sizes in (("lengths", self.lengths), ("widths", self.widths)):
+            if not all(low < high for low, high in pairwise(sizes)):
+                raise ValueError(f"{name} must rise")
+        if self.length not in self.lengths or self.width not in self.widths:
+            raise ValueError("length must be one of lengths, and width one of widths")
+        if any(d % self.d_k for d in self.widths) or any(n % self.neighbourhood for n in self.lengths):
+            raise ValueError("widths must be multiples of d_k, and lengths of neighbourhood")
+        if self.kernel % 2 == 0:
+            raise ValueError("kernel must be odd, or the output is shorter than the input")
+        return self
+
+
+class Prices(Settings):
+    """What devices cost by the hour: of the reader's choice, and not measured."""
+
+    currency: str
+    per_device_hour: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        description="of a GPU, or of a rank's threads on a CPU, under a part of its name; the first that fits counts"
+    )
+
+
 class Preset(Settings):
     """An entry of `presets`: values that every experiment which names it must have."""
 
     model: dict[str, Any]
     training: dict[str, Any]
+
+
+class Sweep(Settings):
+    """An entry of `sweeps`: how the averaging and the search of the experiment of that name are varied."""
+
+    corpus: str = Field(description="the experiment's, again: DVC cannot look it up")
+    last: list[Annotated[int, Field(ge=1)]] = Field(
+        min_length=1, description="of so many snapshots the mean is taken, searched as the experiment is"
+    )
+    beams: list[Annotated[int, Field(ge=1)]] = Field(
+        min_length=1, description="each with each length penalty, of weights averaged as the experiment's"
+    )
+    length_penalties: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
+
+
+class AttentionPicture(Settings):
+    """An entry of `attention`: the sentence that the model of that experiment is watched with.
+
+    Figures like the paper's show where it looks; changing a word draws them anew, and runs no model.
+    """
+
+    sentence: str = Field(description="in the model's source language")
+    far: str = Field(description="a word of it that belongs to a distant one, as in the paper's Figure 3")
+    pronoun: str = Field(description="a word of it that stands for another one, as in Figure 4")
+
+    @model_validator(mode="after")
+    def _words_are_there(self) -> "AttentionPicture":
+        words = re.findall(r"\w+", self.sentence)
+        for key in ("far", "pronoun"):
+            if words.count(getattr(self, key)) != 1:
+                raise ValueError(f"{key} must be a word that stands in the sentence once")
+        return self
 
 
 NAME = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
@@ -299,6 +369,12 @@ class Params(Settings):
     corpora: dict[NAME, Corpus]
     presets: dict[NAME, Preset]
     experiments: dict[NAME, Experiment]
+    # These two with a default, since no experiment needs them.
+    layers: LayersSettings | None = Field(default=None, description="of the stage `layers`")
+    prices: Prices | None = Field(default=None, description="by which Table 2 turns time into money")
+    # With defaults, since these say what is looked at, and nothing of what an experiment is.
+    sweeps: dict[NAME, Sweep] = Field(default={}, description="by names of experiments")
+    attention: dict[NAME, AttentionPicture] = Field(default={}, description="the first that was run is drawn")
 
     def only(self, names: Collection[str]) -> "Params":
         """The same with no other experiments than these, in the order they stand in."""
@@ -353,7 +429,28 @@ def read_params(path: Path = PARAMS) -> Params:
                 f"{did_you_mean(experiment.preset, params.presets)}"
             )
         _check_preset(f"{path}: experiments.{name}", experiment, params.presets[experiment.preset])
+    for name, sweep in params.sweeps.items():
+        _check_sweep(f"{path}: sweeps.{name}", name, sweep, params)
+    for name in params.attention:
+        if name not in params.experiments:
+            raise InputError(
+                f"{path}: attention.{name}: no experiment {name!r}; {did_you_mean(name, params.experiments)}"
+            )
     return params
+
+
+def _check_sweep(where: str, name: str, sweep: Sweep, params: Params) -> None:
+    """It must be one of an experiment that can be swept so far."""
+    if name not in params.experiments:
+        raise InputError(f"{where}: no experiment {name!r}; {did_you_mean(name, params.experiments)}")
+    experiment = params.experiments[name]
+    if sweep.corpus != experiment.corpus:
+        raise InputError(f"{where}.corpus is {sweep.corpus}, but that of the experiment is {experiment.corpus}")
+    if params.corpora[experiment.corpus].text.trees:
+        raise InputError(f"{where}: {name} is a parser, and a sweep measures BLEU; take a translator")
+    if max(sweep.last) > experiment.training.keep_snapshots:
+        kept = experiment.training.keep_snapshots
+        raise InputError(f"{where}.last: {max(sweep.last)} are averaged, but the training keeps {kept} snapshots")
 
 
 def _check_preset(where: str, experiment: Experiment, preset: Preset) -> None:
@@ -393,6 +490,23 @@ def read_corpus(key: str, *sections: str, path: Path = PARAMS) -> Any:
 def read_experiment(key: str, *sections: str, path: Path = PARAMS) -> Any:
     """The named sections of one experiment, as attributes."""
     return _sections("experiment", read_params(path).experiments, key, sections, path)
+
+
+def read_layers(path: Path = PARAMS) -> LayersSettings:
+    """The section `layers`; InputError if there is none."""
+    if (layers := read_params(path).layers) is None:
+        raise InputError(f"{path}: layers is missing: the sizes of layers to be measured for Table 1")
+    return layers
+
+
+def read_sweep(key: str, *sections: str, path: Path = PARAMS) -> Any:
+    """The named sections of one sweep, as attributes."""
+    return _sections("sweep", read_params(path).sweeps, key, sections, path)
+
+
+def read_attention(key: str, *sections: str, path: Path = PARAMS) -> Any:
+    """The named sections of one entry of `attention`, as attributes."""
+    return _sections("attention", read_params(path).attention, key, sections, path)
 
 
 def _sections(kind: str, entries: dict[str, Any], key: str, sections: tuple[str, ...], path: Path) -> SimpleNamespace:

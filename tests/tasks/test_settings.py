@@ -18,7 +18,12 @@ def params() -> dict[str, Any]:
         "corpora": {"c": corpus_settings(Path("text"))},
         "presets": copy.deepcopy(PRESETS),
         "experiments": {"e": experiment_settings("c")},
-    }
+        "layers": {
+            "lengths": [8, 16, 32], "width": 8, "widths": [4, 8, 16], "length": 16, "d_k": 4, "kernel": 3,
+            "neighbourhood": 4, "rounds": 1, "seconds": 0.1, "seed": 1,
+        },
+        "prices": {"currency": "EUR", "per_device_hour": {"GPU": 2.0}},
+    }  # fmt: skip
 
 
 def read(tmp_path: Path, values: dict[str, Any]) -> None:
@@ -92,6 +97,23 @@ def test_the_treebank_is_the_papers_in_the_usual_division() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("ee", {}, "sweeps.ee: no experiment 'ee'; did you mean 'e'"),
+        ("e", {"corpus": "d"}, "sweeps.e.corpus is d, but that of the experiment is c"),
+        ("e", {"last": [1, 4]}, "sweeps.e.last: 4 are averaged, but the training keeps 3"),
+        ("e", {"last": []}, "sweeps.e.last: .*at least 1 item"),
+        ("e", {"alphas": [1.0]}, "sweeps.e.alphas is not a setting"),
+    ],
+)
+def test_a_mistake_in_a_sweep_is_named(tmp_path: Path, name: str, changes: dict[str, Any], message: str) -> None:
+    sweep = {"corpus": "c", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.0, 0.6]}
+    read(tmp_path, {**params(), "sweeps": {"e": sweep}})
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, {**params(), "sweeps": {name: {**sweep, **changes}}})
+
+
+@pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [
         (("experiments", "e", "model"), "d_modell", 3, "model.d_modell is not a setting; did you mean 'd_model'"),
@@ -113,6 +135,11 @@ def test_the_treebank_is_the_papers_in_the_usual_division() -> None:
         (("corpora", "c", "shards"), "buckets", [8, 4], "corpora.c.shards: buckets must rise"),
         (("corpora",), "a b", {}, "corpora.a b"),
         (("corpora", "c", "languages"), "target", "en", "corpora.c.languages: source and target must have different"),
+        (("layers",), "widths", [8, 4, 16], "layers: widths must rise"),
+        (("layers",), "length", 9, "layers: length must be one of lengths"),
+        (("layers",), "neighbourhood", 6, "layers: widths must be multiples of d_k, and lengths of neighbourhood"),
+        (("layers",), "kernel", 4, "layers: kernel must be odd"),
+        (("prices",), "per_device_hour", {"GPU": -1.0}, "prices.per_device_hour.GPU: .*it is -1"),
         (("corpora", "c", "subwords"), "seed", -1, "corpora.c.subwords.seed: .*it is -1"),
     ],
 )  # fmt: skip
