@@ -284,6 +284,43 @@ class Experiment(Settings):
         return self
 
 
+class LayersSettings(Settings):
+    """Sizes of the layers of Table 1 and how they are measured (tasks/layers.py)."""
+
+    lengths: list[Annotated[int, Field(ge=1)]] = Field(min_length=3, description="n, rising, each at d = width")
+    width: int = Field(ge=1, description="one of widths")
+    widths: list[Annotated[int, Field(ge=1)]] = Field(min_length=3, description="d, rising, each at n = length")
+    length: int = Field(ge=1, description="one of lengths")
+    d_k: int = Field(ge=1, description="numbers in a head of attention, of which widths are multiples")
+    kernel: int = Field(ge=1, description="k, odd")
+    neighbourhood: int = Field(ge=2, multiple_of=2, description="r, of which lengths are multiples")
+    rounds: int = Field(ge=1, description="how often each time is measured; the shortest counts")
+    seconds: float = Field(gt=0, description="for each of these measurements, at least")
+    seed: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _fit(self) -> "LayersSettings":
+        for name, sizes in (("lengths", self.lengths), ("widths", self.widths)):
+            if not all(low < high for low, high in pairwise(sizes)):
+                raise ValueError(f"{name} must rise")
+        if self.length not in self.lengths or self.width not in self.widths:
+            raise ValueError("length must be one of lengths, and width one of widths")
+        if any(d % self.d_k for d in self.widths) or any(n % self.neighbourhood for n in self.lengths):
+            raise ValueError("widths must be multiples of d_k, and lengths of neighbourhood")
+        if self.kernel % 2 == 0:
+            raise ValueError("kernel must be odd, or the output is shorter than the input")
+        return self
+
+
+class Prices(Settings):
+    """What devices cost by the hour: of the reader's choice, and not measured."""
+
+    currency: str
+    per_device_hour: dict[str, Annotated[float, Field(ge=0)]] = Field(
+        description="of a GPU, or of a rank's threads on a CPU, under a part of its name; the first that fits counts"
+    )
+
+
 class Preset(Settings):
     """An entry of `presets`: values that every experiment which names it must have."""
 
@@ -332,6 +369,9 @@ class Params(Settings):
     corpora: dict[NAME, Corpus]
     presets: dict[NAME, Preset]
     experiments: dict[NAME, Experiment]
+    # These two with a default, since no experiment needs them.
+    layers: LayersSettings | None = Field(default=None, description="of the stage `layers`")
+    prices: Prices | None = Field(default=None, description="by which Table 2 turns time into money")
     # With defaults, since these say what is looked at, and nothing of what an experiment is.
     sweeps: dict[NAME, Sweep] = Field(default={}, description="by names of experiments")
     attention: dict[NAME, AttentionPicture] = Field(default={}, description="the first that was run is drawn")
@@ -450,6 +490,13 @@ def read_corpus(key: str, *sections: str, path: Path = PARAMS) -> Any:
 def read_experiment(key: str, *sections: str, path: Path = PARAMS) -> Any:
     """The named sections of one experiment, as attributes."""
     return _sections("experiment", read_params(path).experiments, key, sections, path)
+
+
+def read_layers(path: Path = PARAMS) -> LayersSettings:
+    """The section `layers`; InputError if there is none."""
+    if (layers := read_params(path).layers) is None:
+        raise InputError(f"{path}: layers is missing: the sizes of layers to be measured for Table 1")
+    return layers
 
 
 def read_sweep(key: str, *sections: str, path: Path = PARAMS) -> Any:

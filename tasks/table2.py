@@ -6,11 +6,11 @@ tasks/paper.yaml.
 
 from typing import Any
 
+from tasks.costs import device_hours, energy, price
 from tasks.figures import markdown
 from tasks.markdown import duration, number, short_commit, table
-from tasks.provenance import how_it_was_made
+from tasks.provenance import failed_since, how_it_was_made, missing
 from tasks.results import Results, Scores
-from tasks.settings import Params
 
 OTHER = (
     "*Plain quotes*: BLEU the paper's way with the typographic quotes of the reference made plain, without which the "
@@ -26,7 +26,7 @@ DIFFERENCES = (
 
 def table2(results: Results) -> str:
     """The paper's rows, then ours, then where each of our numbers comes from."""
-    params, scores, paper, compared = results.params, results.scores, results.paper, results.comparisons
+    scores, paper, compared = results.scores, results.paper, results.comparisons
     parts = [
         "# Table 2: translation quality and training cost",
         "Written by `dvc repro --single-item report`; do not edit. The first table is BLEU on tokenised text with "
@@ -35,14 +35,18 @@ def table2(results: Results) -> str:
         "## The paper's rows (newstest2014; printed in the paper, not measured here)",
         papers_rows(paper),
         "## Measured here",
-        measured_rows(params, scores, paper),
+        measured_rows(results),
+        *failed_since(results),
         "A row on another test set than newstest2014 says nothing about the paper's rows. Scores are cased: a model of "
         "lower-cased text (preset wu2021) has its comparison in [multi30k.md](multi30k.md). *Copied source* is the "
         "same metric for an output that repeats its input. Cost by the paper's method is training time x devices x the "
         "device's sustained single-precision rate (the paper's footnote 5; for a device that is not in it, a large "
         "matrix product timed on it at the start, so that the load of the machine changes it). "
         "*Counted* is from the sizes of all matrices multiplied in training. "
-        "Time is that of the updates alone, without validation and saving.",
+        "Time and device-hours are those of the updates alone, without validation and saving. *Price* is device-hours "
+        "at the price set in params.yaml, which is the reader's to set. *Energy*, with validation and saving, is that "
+        "of the GPUs' boards or of the processors' packages, whatever else they did meanwhile; where there are no "
+        "counters, as in most virtual machines, it is not readable.",
         *(["## Other scores of the same outputs", other_rows(scores), OTHER] if scores else []),
         *(["## Better by more than luck?", differences(compared, scores), DIFFERENCES] if compared else []),
         "## Where the numbers come from",
@@ -65,19 +69,21 @@ def papers_rows(paper: dict[str, Any]) -> str:
     return table(header, [[row["system"], *(number(row.get(key)) for key in keys)] for row in paper["table2"]])
 
 
-def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
-    """One row for each experiment of params.yaml; those without scores say so."""
+def measured_rows(results: Results) -> str:
+    """One row for each experiment of params.yaml; those without scores say why."""
+    params, scores, paper = results.params, results.scores, results.paper
     header = [
         "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
         "parameters",
-        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "date", "commit", "MLflow run",
+        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price", "energy",
+        "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows = []
     for name, experiment in params.experiments.items():
         if name not in scores:
             corpus = params.corpora[experiment.corpus]
             test_set = f"{corpus.test_set} {corpus.languages.source}-{corpus.languages.target}"
-            rows.append([name, experiment.preset, test_set, "not run", *[""] * (len(header) - 4)])
+            rows.append([name, experiment.preset, test_set, missing(results.failures, name), *[""] * (len(header) - 4)])
             continue
         test, training = scores[name]["scores"]["test"], scores[name]["training"]
         made_by, languages = training["made_by"][-1], training["languages"]
@@ -95,6 +101,9 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
             number(training["flops"]),
             f"{machine['devices']} x {machine['device']}",
             duration(training["seconds"]),
+            f"{device_hours(training):.3g}",
+            price(training, params.prices),
+            energy(training),
             training["date"][:10],
             short_commit(made_by["commit"]),
             str(training["mlflow_run"] or "none")[:8],

@@ -7,7 +7,8 @@ table3-tiny-base  table3-tiny-A1  ...  table3-tiny-A1-seed2  ...           small
 import re
 from dataclasses import dataclass
 
-ROWS = ["base", *"A1 A2 A3 A4 B1 B2 C1 C2 C3 C4 C5 C6 C7 D1 D2 D3 D4 E1".split(), "big"]  # in the paper's order
+_GROUPS = {"A": 4, "B": 2, "C": 7, "D": 4, "E": 1}  # letters of the paper's groups, and how many rows each has
+ROWS = ["base", *(f"{group}{n}" for group, rows in _GROUPS.items() for n in range(1, rows + 1)), "big"]
 TITLES = {"table3": "Table 3", "table3-tiny": "Table 3 at laptop size"}
 _NAME = re.compile(rf"(?:(table3(?:-tiny)?)-)?({'|'.join(ROWS)})(?:-seed(\d+))?")
 

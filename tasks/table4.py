@@ -7,9 +7,8 @@ from typing import Any
 
 from tasks.figures import markdown
 from tasks.markdown import number, table
-from tasks.provenance import TRAINED, how_it_was_made, trained
+from tasks.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
 from tasks.results import Results, Scores
-from tasks.settings import Params
 
 SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
 NOTES = """\
@@ -35,7 +34,8 @@ def table4(results: Results) -> str:
         "## The paper's rows (WSJ section 23; printed in the paper, not measured here)",
         table(["parser", "training", "F1"], [[r["parser"], r["training"], number(r["f1"])] for r in paper["table4"]]),
         "## Measured here",
-        measured_rows(params, measured),
+        measured_rows(results),
+        *failed_since(results),
         NOTES,
         "## What it took",
         cost_rows(measured) if measured else "Nothing has been measured yet.",
@@ -49,8 +49,9 @@ def table4(results: Results) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def measured_rows(params: Params, measured: Scores) -> str:
-    """One row for each experiment and kind of search."""
+def measured_rows(results: Results) -> str:
+    """One row for each experiment and kind of search; those without scores say why."""
+    params, measured = results.params, results.scores
     header = [
         "experiment", "test set", "search", "sentences", "recall", "precision", "F1", "complete match", "failed",
         "tags", "repaired", "cut", "sentences/s",
@@ -59,7 +60,7 @@ def measured_rows(params: Params, measured: Scores) -> str:
     for name, experiment in params.experiments.items():
         if name not in measured:
             test_set = params.corpora[experiment.corpus].test_set
-            rows.append([name, test_set, "not run", *[""] * (len(header) - 3)])
+            rows.append([name, test_set, missing(results.failures, name), *[""] * (len(header) - 3)])
             continue
         score = measured[name]
         for kind in (kind for kind in SEARCHES if kind in score["scores"]):

@@ -14,6 +14,7 @@ from tasks.figures.attention import draw_far, draw_heads, draw_pronoun, draw_sha
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, draw_positions
 from tasks.figures.sweeps import draw_averaging, draw_search
+from tasks.figures.table3 import draw_table3
 from tasks.results import Results
 
 
@@ -52,6 +53,13 @@ FIGURES: dict[str, Figure] = {
         "Learning curves",
         "Perplexity per sub-word by update, of the valid split and, faint, of the training. It compares only within "
         "one vocabulary.",
+    ),
+    "table3.png": Figure(
+        draw_table3,
+        "Table 3: differences to base",
+        "Each row's difference to base, the paper's across and ours upwards: in the shaded quarters both have the same "
+        "sign. Bars are intervals that hold for all rows of a panel at once with 95%; where one has both signs, which "
+        "is where the circle is empty, the difference may be luck. Without bars no row has two seeds.",
     ),
     "parsing_curves.png": Figure(
         lambda results, path: draw_curves(results.parsing.scores, path),

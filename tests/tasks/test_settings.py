@@ -18,7 +18,12 @@ def params() -> dict[str, Any]:
         "corpora": {"c": corpus_settings(Path("text"))},
         "presets": copy.deepcopy(PRESETS),
         "experiments": {"e": experiment_settings("c")},
-    }
+        "layers": {
+            "lengths": [8, 16, 32], "width": 8, "widths": [4, 8, 16], "length": 16, "d_k": 4, "kernel": 3,
+            "neighbourhood": 4, "rounds": 1, "seconds": 0.1, "seed": 1,
+        },
+        "prices": {"currency": "EUR", "per_device_hour": {"GPU": 2.0}},
+    }  # fmt: skip
 
 
 def read(tmp_path: Path, values: dict[str, Any]) -> None:
@@ -158,6 +163,11 @@ def test_a_mistake_in_what_is_watched_is_named(
         (("corpora", "c", "shards"), "buckets", [8, 4], "corpora.c.shards: buckets must rise"),
         (("corpora",), "a b", {}, "corpora.a b"),
         (("corpora", "c", "languages"), "target", "en", "corpora.c.languages: source and target must have different"),
+        (("layers",), "widths", [8, 4, 16], "layers: widths must rise"),
+        (("layers",), "length", 9, "layers: length must be one of lengths"),
+        (("layers",), "neighbourhood", 6, "layers: widths must be multiples of d_k, and lengths of neighbourhood"),
+        (("layers",), "kernel", 4, "layers: kernel must be odd"),
+        (("prices",), "per_device_hour", {"GPU": -1.0}, "prices.per_device_hour.GPU: .*it is -1"),
         (("corpora", "c", "subwords"), "seed", -1, "corpora.c.subwords.seed: .*it is -1"),
     ],
 )  # fmt: skip

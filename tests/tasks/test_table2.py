@@ -1,6 +1,7 @@
 """The tables: the paper's numbers as the paper's, ours from stored scores, and nothing where nothing ran."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> 
     table = page.table2(results({"e": scores()}))
     row = next(line for line in table.splitlines() if line.startswith("| e |"))
     for expected in ("made-up en-xx", "**31.42**", "32.11", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
-                     "1 min 40 s", "2026-11-29", "01234567", "fedcba98"):  # fmt: skip
+                     "1 min 40 s | 0.222 | no price | not measured |", "2026-11-29", "01234567",
+                     "fedcba98"):  # fmt: skip
         assert expected in row
     assert "nrefs:1\\|case:mixed" in table or "nrefs:1|case:mixed" in table
     assert "| A red cat. | Da gato rota. |" in table
@@ -96,6 +98,14 @@ def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_an
 
 def test_a_row_that_was_not_run_says_so() -> None:
     assert "| unrun | test | made-up en-xx | not run |" in page.table2(results({"e": scores()}))
+
+
+def test_a_row_that_failed_says_where_and_why() -> None:
+    failure = {"stage": "train@unrun", "error": "no room | for\nthe model", "date": "2026-11-30T10:00:00+00:00"}
+    page_of_both = page.table2(replace(results({"e": scores()}), failures={"unrun": failure, "e": failure}))
+    assert "| unrun | test | made-up en-xx | failed in train@unrun: no room \\\\| for the model |" in page_of_both
+    assert "**e** failed in train@unrun" in page_of_both
+    assert "(2026-11-30T10:00:00+00:00)" in page_of_both
 
 
 def test_with_no_scores_there_are_only_the_papers_rows() -> None:

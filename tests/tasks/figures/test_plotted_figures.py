@@ -11,7 +11,7 @@ from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, shown
 from tasks.figures.sweeps import draw_averaging, draw_search
 from tasks.report import PAGES
-from tasks.results import Results
+from tasks.results import PAPER, Results
 from tasks.settings import Params
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 
@@ -20,7 +20,7 @@ PARAMS = Params.model_validate({
     "presets": PRESETS,
     "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
-NOTHING = Results(PARAMS, {}, {}, {}, None, [], {}, {})
+NOTHING = Results(PARAMS, {}, {}, {}, None, [], yaml.safe_load(PAPER.read_text()), {})
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -1,0 +1,208 @@
+"""Table 1: what the paper says of its layers, and time, operations, memory and longest chain as measured here.
+
+Part of the stage `report`; writes reports/table1.md and reports/figures/layers.png from reports/layers.json, which
+`python -m tasks.layers` measures.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+
+from tasks.markdown import short_commit, table
+
+FIGURE = Path("figures/layers.png")
+FITTED = 3  # the largest sizes, through which an exponent is fitted
+
+Layers = dict[str, Any]  # reports/layers.json
+Points = list[dict[str, Any]]
+
+AXES = {"n": "width", "d": "length"}  # what is measured over, and the setting that says what is held fixed meanwhile
+MEASURES: dict[str, Callable[[dict[str, Any]], float]] = {
+    "operations": lambda point: point["operations"],
+    "time": lambda point: point["seconds"],
+    "memory": lambda point: point["bytes"],
+    "chain": lambda point: point["chain"],
+}
+MEANING = (
+    "An exponent is the slope of a straight line through the logarithms of the three largest sizes: of smaller ones, "
+    "time is mostly what any call costs. *Operations* are those of the matrix products, forward and backward; they do "
+    "not depend on the machine. *Time* is that of the same, and does: small products use less of a core than large "
+    "ones (so its exponent over d stays below that of the operations), and a layer that leaves the caches slows down "
+    "(so it may be above). *Memory* is what training keeps from the forward to the backward pass, without weights. "
+    "*Chain* is the longest row of operations of which each waits for the one before it: the paper's sequential "
+    "operations, O(n) as exponent 1 and O(1) as 0."
+)
+LAYERS = (
+    "*Recurrent* are gated recurrent units (PyTorch's GRU), *convolutional* is a convolution of all channels to all. "
+    "Attention has d / d_k heads, so that all of its work grows with d, the softmax too. The paper counts attention "
+    "without its projections; *with projections* is the layer as a Transformer has it, with 4 n d² products more, "
+    "which decide as long as n is less than about 2 d. *Restricted* self-attention multiplies blocks of r queries with "
+    "the 2 r keys around them and masks half: twice the least work, and nothing that grows with n². The maximum path "
+    "length is a property of stacks of layers, and not measured."
+)
+
+
+def table1(layers: Layers | None, paper: dict[str, Any]) -> str:
+    """The page.
+
+    Args:
+        layers: what was measured; None if nothing was.
+        paper: tasks/paper.yaml.
+    """
+    parts = [
+        "# Table 1: what layers cost",
+        "Written by `dvc repro --single-item report`; do not edit. n is the length of the sequence, d the width of the "
+        "layer, k the kernel of a convolution, r the neighbourhood of restricted self-attention.",
+        "## The paper's table (printed in the paper, not measured here)",
+        papers_rows(paper),
+        "## Measured here",
+    ]
+    if layers is None:
+        parts.append("Not run: `dvc repro layers` measures it in about a minute and a half, best on an idle machine.")
+    else:
+        parts += measured(layers, paper)
+    return "\n\n".join(parts) + "\n"
+
+
+def papers_rows(paper: dict[str, Any]) -> str:
+    """The rows as printed."""
+    header = ["layer", "complexity per layer", "sequential operations", "maximum path length"]
+    keys = ["layer", "complexity", "sequential", "path"]
+    return table(
+        header, [[f"O({row[key]})" if key != "layer" else row[key] for key in keys] for row in paper["table1"]]
+    )
+
+
+def measured(layers: Layers, paper: dict[str, Any]) -> list[str]:
+    """Exponents, what they are of, the sizes themselves, and where they were measured."""
+    settings, machine = layers["settings"], layers["machine"]
+    return [
+        exponents(layers, paper),
+        MEANING,
+        f"![Time and memory over n and over d]({FIGURE})",
+        *(
+            part
+            for axis, fixed in AXES.items()
+            for part in (f"Over {axis}, at {_other(axis)} = {settings[fixed]}:", sizes(layers, axis))
+        ),
+        faster(layers),
+        LAYERS,
+        f"One sequence, forward and backward in fp32; k = {settings['kernel']}, r = {settings['neighbourhood']}, "
+        f"d_k = {settings['d_k']}. The fastest of {settings['rounds']} rounds; the slowest took up to "
+        f"{max(point['slowest_seconds'] / point['seconds'] for point in layers['points']):.1f} times as long, by "
+        f"whatever else ran. {machine['device']}; torch {machine['torch']}; commit {short_commit(layers['commit'])}, "
+        f"{layers['date'][:10]}.",
+    ]
+
+
+def exponents(layers: Layers, paper: dict[str, Any]) -> str:
+    """One row for each layer and axis: the paper's exponent, and the fitted one of each measure."""
+    printed = {row["layer"]: row for row in paper["table1"]}
+    header = ["layer", "complexity", "over", "the paper's exponent", *MEASURES]
+    rows = []
+    for layer in _names(layers):
+        row = printed.get(layer.removesuffix(" with projections"), {})
+        for axis in AXES:
+            known = str(row["exponents"][axis]) if layer in printed else "–"
+            formula = row["complexity"] if layer in printed else f"{row['complexity']} + n · d²"
+            points = line(layers, layer, axis)
+            fitted = (f"{exponent(points, axis, measure):.2f}" for measure in MEASURES.values())
+            rows.append([layer, formula, axis, known, *fitted])
+    return table(header, rows)
+
+
+def exponent(points: Points, axis: str, measure: Callable[[dict[str, Any]], float]) -> float:
+    """The slope of log(measure) over log(size), by least squares through the FITTED largest sizes."""
+    largest = points[-FITTED:]
+    slope = np.polyfit(np.log([point[axis] for point in largest]), np.log([measure(p) for p in largest]), 1)[0]
+    return float(slope) + 0.0  # no -0.00
+
+
+def sizes(layers: Layers, axis: str) -> str:
+    """Milliseconds and kept megabytes of each layer at each size."""
+    ticks = [point[axis] for point in line(layers, _names(layers)[0], axis)]
+    header = ["layer", *(f"{axis} = {tick:,}" for tick in ticks)]
+    return table(
+        header,
+        [
+            [
+                layer,
+                *(f"{p['seconds'] * 1e3:.3g} ms, {p['bytes'] / 1e6:.3g} MB" for p in line(layers, layer, axis)),
+            ]
+            for layer in _names(layers)
+        ],
+    )
+
+
+def faster(layers: Layers) -> str:
+    """Up to which length self-attention takes less time than recurrence; section 4 says, as long as n < d."""
+    d = layers["settings"]["width"]
+    recurrent = {point["n"]: point["seconds"] for point in line(layers, "recurrent", "n")}
+    attention = line(layers, "self-attention with projections", "n")
+    wins = [point["n"] for point in attention if point["seconds"] < recurrent[point["n"]]]
+    loses = [n for n in recurrent if n not in wins]
+    said = f"The paper says that self-attention is faster than recurrence where n < d. At d = {d}, with projections, it"
+    if not wins:
+        return f"{said} was slower here at each length measured."
+    if not loses:
+        return f"{said} was faster here at each length measured, up to {max(wins):,}."
+    return f"{said} was faster here at lengths {_listed(wins)}, and slower at {_listed(loses)}."
+
+
+def draw_layers(layers: Layers | None, path: Path) -> None:
+    """Time and kept memory, each over n and over d, with logarithmic axes; one line for each layer."""
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, grid = pyplot.subplots(2, 2, figsize=(10, 8), squeeze=True)
+    for row, (label, measure) in zip(
+        grid, (("ms", lambda p: p["seconds"] * 1e3), ("MB kept", lambda p: p["bytes"] / 1e6)), strict=True
+    ):
+        for axes, (axis, fixed) in zip(row, AXES.items(), strict=True):
+            if layers is None:
+                axes.text(0.5, 0.5, "not run", ha="center", transform=axes.transAxes)
+                continue
+            _draw(axes, layers, axis, measure)
+            axes.set(xlabel=f"{axis}, at {_other(axis)} = {layers['settings'][fixed]}", ylabel=label)
+    if layers is not None:
+        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    figure.savefig(path, dpi=120, format="png", metadata={"Software": None})
+    pyplot.close(figure)
+
+
+def _draw(axes: Any, layers: Layers, axis: str, measure: Callable[[dict[str, Any]], float]) -> None:
+    colours: dict[str, str] = {}
+    for layer in _names(layers):
+        kind = layer.removesuffix(" with projections")
+        colour = colours.setdefault(kind, f"C{len(colours)}")
+        points = line(layers, layer, axis)
+        style = ":" if layer != kind else "-"
+        axes.plot([p[axis] for p in points], list(map(measure, points)), style, color=colour, marker=".", label=layer)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    ticks = [point[axis] for point in points]
+    axes.set_xticks(ticks, map(str, ticks))
+    axes.grid(alpha=0.3)
+
+
+def line(layers: Layers, layer: str, axis: str) -> Points:
+    """A layer's points over one axis, the other held at its fixed size; by size."""
+    at = layers["settings"][AXES[axis]]
+    found = [point for point in layers["points"] if point["layer"] == layer and point[_other(axis)] == at]
+    return sorted(found, key=lambda point: int(point[axis]))
+
+
+def _names(layers: Layers) -> list[str]:
+    return list(dict.fromkeys(point["layer"] for point in layers["points"]))
+
+
+def _other(axis: str) -> str:
+    return "d" if axis == "n" else "n"
+
+
+def _listed(lengths: list[int]) -> str:
+    return ", ".join(f"{n:,}" for n in lengths)
