@@ -10,7 +10,7 @@ from tasks.figures import FIGURES
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, shown
 from tasks.figures.sweeps import draw_averaging, draw_search
-from tasks.report import PAGES
+from tasks.report import DATA, PAGES
 from tasks.results import PAPER, Results
 from tasks.settings import Params
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
@@ -37,7 +37,8 @@ def test_each_can_be_drawn_before_anything_is_measured(tmp_path: Path, name: str
 def test_dvc_knows_what_the_report_writes_and_which_modules_draw_it() -> None:
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["report"]
     listed = [name for entry in stage["outs"] for name in entry]
-    assert set(listed) == {f"reports/{name}" for name in PAGES} | {f"reports/figures/{name}" for name in FIGURES}
+    files = {"index.html", *PAGES, *DATA} | {f"figures/{name}" for name in FIGURES}
+    assert set(listed) == {f"reports/{name}" for name in files}
     assert "tasks/figures" in stage["deps"]
 
 
