@@ -40,7 +40,7 @@ install-export: install ## what `python -m tasks.export` needs (CTranslate2)
 install-test: $(VENV)/test.done
 
 reproduce: install ## raw text to a trained, scored Transformer and reports/table2.md (EXPERIMENT="tiny multi30k" for others)
-	@python -m flows.reproduce $(EXPERIMENT)
+	@set -f; python -m flows.reproduce $(EXPERIMENT)
 
 up: install ## server, worker and MLflow UI on this machine, until Ctrl-C or `make down`
 	@python -m flows.services up

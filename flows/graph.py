@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import networkx
@@ -10,41 +11,58 @@ from dvc.repo import Repo
 
 from flows.errors import BadInput
 
-LAST_STAGE = "score"  # an experiment is done when score@EXPERIMENT is
+# An experiment is done when these are: score@EXPERIMENT, and those of the others that there are for it.
+LAST_STAGES = ("score", "sweep", "attention")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Names of stages, each with those of the stages that it reads from; both in an order in which they can run."""
+    """Names of stages, each with those of the stages that it reads from; all in an order in which they can run."""
 
     needed: dict[str, list[str]]
     downstream: dict[str, list[str]]
-    targets: list[str]
+    needs: dict[str, list[str]]
+    """Of each experiment, which of `needed` it needs."""
+    in_slots: set[str]
+    """Those marked with `meta: {slot: true}`, and those that read from them."""
     tables: list[Path]
     """Markdown files that the downstream stages write."""
 
 
-def read_plan(experiments: list[str]) -> Plan:
-    """The stages that the experiments' scores need and those that read the scores.
+def read_plan(patterns: list[str]) -> Plan:
+    """The stages that the last ones of the experiments need, and those that read from what these write.
+
+    Args:
+        patterns: names of experiments, or shell patterns of such names.
 
     BadInput if there is no such experiment or DVC cannot read its files.
     """
     try:
         # Under DVC's lock: another DVC may be half way through rewriting dvc.lock.
         with Repo(_wait_for_lock=True) as repo, repo.lock:
-            graph = repo.index.graph  # edges lead from a stage to the stages it reads from
+            index = repo.index
+            graph = index.graph  # edges lead from a stage to the stages it reads from
     except DvcException as error:
         raise BadInput(" ".join(str(error).split())) from None
-    stages = {stage.addressing: stage for stage in graph}
-    targets = [f"{LAST_STAGE}@{_known(name, stages)}" for name in dict.fromkeys(experiments)]
+    stages = {stage.addressing: stage for stage in index.stages}
     names = networkx.relabel_nodes(graph, {stage: name for name, stage in stages.items()})
-    needed = set(targets).union(*(networkx.descendants(names, target) for target in targets))
-    downstream = set().union(*(networkx.ancestors(names, target) for target in targets)) - needed
-    order = list(networkx.lexicographical_topological_sort(names.reverse()))
+    targets = {
+        name: [last for stage in LAST_STAGES if (last := f"{stage}@{name}") in stages]
+        for name in _matching(patterns, list(stages))
+    }
+    needs = {
+        name: set(last).union(*(networkx.descendants(names, one) for one in last)) for name, last in targets.items()
+    }
+    needed = set().union(*needs.values())
+    downstream = set().union(*(networkx.ancestors(names, one) for last in targets.values() for one in last)) - needed
+    marked = {name for name in needed if (stages[name].meta or {}).get("slot")}
+    rank = {one: number for number, last in reversed(list(enumerate(needs.values()))) for one in last}
+    order = list(networkx.lexicographical_topological_sort(names.reverse(), key=lambda one: (rank.get(one, -1), one)))
     return Plan(
         needed={name: sorted(names.successors(name)) for name in order if name in needed},
         downstream={name: sorted(names.successors(name)) for name in order if name in downstream},
-        targets=targets,
+        needs={name: [one for one in order if one in needs[name]] for name in targets},
+        in_slots=needed & marked.union(*(networkx.ancestors(names, name) for name in marked)),
         tables=[
             Path(out.fs_path)
             for name in order
@@ -55,10 +73,32 @@ def read_plan(experiments: list[str]) -> Plan:
     )
 
 
-def _known(experiment: str, stages: dict[str, object]) -> str:
-    experiments = sorted(name.partition("@")[2] for name in stages if name.startswith(f"{LAST_STAGE}@"))
-    if experiment in experiments:
-        return experiment
-    nearest = get_close_matches(experiment, experiments, n=1, cutoff=0.5)
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(experiments)}"
-    raise BadInput(f"params.yaml: no experiment {experiment!r}; {hint}")
+def out_of_date(stages: dict[str, list[str]]) -> set[str]:
+    """Those that have changed and those that read from such a one: at these DVC has to look when their turn comes.
+
+    To look at all stages here takes no longer than one `dvc repro` of a stage that is up to date.
+    """
+    changed: set[str] = set()
+    with Repo(_wait_for_lock=True) as repo, repo.lock:
+        known = {stage.addressing: stage for stage in repo.index.stages}
+        for name, inputs in stages.items():
+            try:
+                if changed.intersection(inputs) or known[name].status():
+                    changed.add(name)
+            except DvcException:  # another process works on its files
+                changed.add(name)
+    return changed
+
+
+def _matching(patterns: list[str], stages: list[str]) -> list[str]:
+    """The experiments of these names and patterns, each once."""
+    known = [name.partition("@")[2] for name in stages if name.startswith(f"{LAST_STAGES[0]}@")]
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        matching = [name for name in known if fnmatchcase(name, pattern)]
+        if not matching:
+            nearest = get_close_matches(pattern, known, n=1, cutoff=0.5)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
+            raise BadInput(f"params.yaml: no experiment {pattern!r}; {hint}")
+        found |= dict.fromkeys(matching)
+    return list(found)

@@ -45,27 +45,33 @@ def last(weights: Path, count: int) -> list[Path]:
 def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: Path) -> None:
     """Write the model folder; InputError if there are too few snapshots, or the sub-words are not the training's."""
     paths = last(weights, settings.averaging.last)
-    subwords = Subwords(SUBWORDS / settings.corpus / "subwords.model")
-    if subwords.sha256 != training["hashes"]["subwords"]:
-        raise InputError(f"{weights}: trained with another sub-word model; run the stage train@... again")
-    text = TextSettings(**read_json(SUBWORDS / settings.corpus / "subwords.json")["text"])
-    languages = training["languages"]
-    config = Config(
-        source_language=languages["source"],
-        target_language=languages["target"],
-        text=text,
-        subwords_sha256=subwords.sha256,
-        model=ModelSettings(**training["model"]),
-        search=settings.search,
-        longest_source=training.get("longest_source"),
-    )
+    config, subwords = describe_model(settings, training)
     averaged = [int(path.stem.split("-")[1]) for path in paths]
     with whole_folder(folder) as temporary:
         write_tensors(temporary / "model.safetensors", average(paths))
         write_json(temporary / "config.json", config.model_dump())
         write_json(temporary / "training.json", {**training, "averaged_updates": averaged})
-        shutil.copyfile(SUBWORDS / settings.corpus / "subwords.model", temporary / "subwords.model")
+        shutil.copyfile(subwords.path, temporary / "subwords.model")
         (temporary / "README.md").write_text(model_card(training, averaged, settings), encoding="utf-8")
+
+
+def describe_model(settings: Any, training: dict[str, Any]) -> tuple[Config, Subwords]:
+    """All of a translator but its weights; InputError if the sub-words are not the training's."""
+    folder = SUBWORDS / settings.corpus
+    subwords = Subwords(folder / "subwords.model")
+    if subwords.sha256 != training["hashes"]["subwords"]:
+        name = training["experiment"]
+        raise InputError(f"{subwords.path}: {name} was trained with another one; run the stage train@{name} again")
+    languages = training["languages"]
+    return Config(
+        source_language=languages["source"],
+        target_language=languages["target"],
+        text=TextSettings(**read_json(folder / "subwords.json")["text"]),
+        subwords_sha256=subwords.sha256,
+        model=ModelSettings(**training["model"]),
+        search=settings.search,
+        longest_source=training.get("longest_source"),
+    ), subwords
 
 
 def model_card(training: dict[str, Any], averaged: list[int], settings: Any) -> str:

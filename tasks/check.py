@@ -1,6 +1,6 @@
 """Checks before any work, and tells DVC about files that are not in this folder.
 
-    python -m tasks.check [EXPERIMENT ...]
+    python -m tasks.check [EXPERIMENT ...]      # names, or shell patterns of names
 
 in:   params.yaml, and the user's own files that it names (parallel text, trees, or a folder in the hub's layout)
 out:  data/sources/C.json    for each corpus C of the experiments: names, sizes and hashes of these files
@@ -13,6 +13,7 @@ missing is no error: data/sources/C.json then says so, unless it has seen the fi
 import argparse
 import json
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +34,12 @@ def check(experiments: list[str], sources: Path = SOURCES) -> None:
     InputError for an unknown experiment, or for a named one whose corpus cannot be had.
     """
     params = read_params()
-    for name in experiments:
-        if name not in params.experiments:
-            raise InputError(f"params.yaml: no experiment {name!r}; {did_you_mean(name, params.experiments)}")
-    named = dict.fromkeys(params.experiments[name].corpus for name in experiments)
+    named: dict[str, None] = {}
+    for pattern in experiments:
+        matching = [one.corpus for name, one in params.experiments.items() if fnmatchcase(name, pattern)]
+        if not matching:
+            raise InputError(f"params.yaml: no experiment {pattern!r}; {did_you_mean(pattern, params.experiments)}")
+        named |= dict.fromkeys(matching)
     for name in named or params.corpora:
         path = sources / f"{name}.json"
         if name not in named and path.exists() and _went_away(params.corpora[name].origin):
@@ -93,7 +96,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m tasks.check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("experiments", nargs="*", metavar="EXPERIMENT", help="a key of `experiments` in params.yaml")
+    parser.add_argument(
+        "experiments", nargs="*", metavar="EXPERIMENT", help="a key of `experiments` in params.yaml, or a pattern"
+    )
     check(parser.parse_args().experiments)
 
 

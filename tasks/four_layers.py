@@ -59,7 +59,8 @@ def restricted_attention(q_BHNK: Tensor, k_BHNK: Tensor, v_BHNK: Tensor, neighbo
     position_CS = torch.arange(n // r).unsqueeze(1) * r - r // 2 + key_S
     there_C1S = ((position_CS >= 0) & (position_CS < n)).unsqueeze(1)
     mask_CRS = (near_RS & there_C1S).to(q_BHNK.device)
-    return attention(q_BHCRK, k_BHCSK, v_BHCSK, mask_CRS, dropout=0.0, causal=False).flatten(2, 3)
+    y_BHCRK = attention(q_BHCRK, k_BHCSK, v_BHCSK, mask_CRS, dropout=0.0, causal=False)
+    return y_BHCRK.flatten(2, 3)
 
 
 def _windows(x_BHNK: Tensor, r: int) -> Tensor:
@@ -69,7 +70,8 @@ def _windows(x_BHNK: Tensor, r: int) -> Tensor:
 
 
 def _split_heads(x_BND: Tensor, d_k: int) -> Tensor:
-    return x_BND.unflatten(-1, (-1, d_k)).transpose(1, 2)
+    x_BNHK: Tensor = x_BND.unflatten(-1, (-1, d_k))
+    return x_BNHK.transpose(1, 2)
 
 
 def _join_heads(y_BHNK: Tensor) -> Tensor:

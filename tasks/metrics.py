@@ -52,16 +52,13 @@ def all_scores(
     check_counts(sources=sources, references=references, hypotheses=hypotheses)
     for name, lines in (("references", references), ("hypotheses", hypotheses)):
         check_plain(name, lines)
-    moses = Preparation(TextSettings(lowercase=True, tokenise="moses"), language)
-    tokens = [moses.prepare(line) for line in hypotheses] if tokens is None else tokens
+    tokens = _lowercase_tokens(hypotheses, language) if tokens is None else tokens
     return {
         "sentences": len(references),
         "empty_references": references.count(""),
-        "bleu": _sacrebleu(sacrebleu.BLEU(), hypotheses, references),
+        "bleu": plain_bleu(hypotheses, references),
         "bleu_lowercase": _sacrebleu(sacrebleu.BLEU(lowercase=True), hypotheses, references),
-        "bleu_lowercase_tokens": bleu_of_tokens(
-            tokens, [moses.prepare(line) for line in references], f"lower case, tokens of {_moses_version()}"
-        ),
+        "bleu_lowercase_tokens": bleu_of_lowercase_tokens(tokens, references, language),
         "bleu_paper": papers_bleu(hypotheses, references, language),
         "bleu_paper_plain_quotes": papers_bleu(hypotheses, references, language, plain_quotes=True),
         "chrf": _sacrebleu(sacrebleu.CHRF(), hypotheses, references),
@@ -98,6 +95,11 @@ def check_not_tokenised(name: str, lines: list[str]) -> None:
         )
 
 
+def plain_bleu(hypotheses: list[str], references: list[str]) -> Score:
+    """sacreBLEU of plain text, with its signature."""
+    return _sacrebleu(sacrebleu.BLEU(), hypotheses, references)
+
+
 def _sacrebleu(metric: Any, hypotheses: list[str], references: list[str]) -> Score:
     result = metric.corpus_score(hypotheses, [references])
     return {"score": result.score, "signature": str(metric.get_signature())}
@@ -122,6 +124,17 @@ def bleu_of_tokens(hypotheses: list[str], references: list[str], tokens: str) ->
         "reference_tokens": result.ref_len,
         "signature": f"{metric.get_signature()}|{tokens}",
     }
+
+
+def bleu_of_lowercase_tokens(tokens: list[str], references: list[str], language: str) -> Score:
+    """BLEU of lower-cased Moses tokens, as scores on Multi30k are published; the references are plain text."""
+    cut = _lowercase_tokens(references, language)
+    return bleu_of_tokens(tokens, cut, f"lower case, tokens of {_moses_version()}")
+
+
+def _lowercase_tokens(lines: list[str], language: str) -> list[str]:
+    moses = Preparation(TextSettings(lowercase=True, tokenise="moses"), language)
+    return [moses.prepare(line) for line in lines]
 
 
 def papers_bleu(hypotheses: list[str], references: list[str], language: str, plain_quotes: bool = False) -> Score:

@@ -7,7 +7,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from tasks.markdown import settings, table
-from tasks.provenance import TRAINED, trained
+from tasks.provenance import TRAINED, failed_since, missing, trained
 from tasks.results import Results, Scores
 from tasks.settings import Experiment, Params
 
@@ -29,14 +29,15 @@ def multi30k(results: Results) -> str:
         f"{published['test_set'].removeprefix('multi30k ')}",
         "Written by `dvc repro --single-item report`; do not edit.",
         "## On lower-cased tokens",
-        token_rows(names, measured, published),
+        token_rows(names, results),
         "Text in lower case, cut by the Moses tokeniser without splitting at hyphens, on both sides: the way in which "
         "scores on this test set are published. The first row is printed by its authors, not measured here. An "
         "experiment whose own text is cased or not cut is brought to this form after translation. "
         "Time is that of the updates alone, without validation and saving.",
+        *failed_since(results.only(names)),
         *spread(params, measured),
         "## The same outputs, plain text",
-        plain_rows(names, measured),
+        plain_rows(names, results),
         "sacreBLEU and chrF of the outputs as one reads them (tokens joined again where the model writes tokens), "
         "against the raw references. A model trained on lower-cased text writes no capitals, and German has many: the "
         "cased columns count each of them as an error. No figure of this table compares with one of the table above.",
@@ -46,8 +47,9 @@ def multi30k(results: Results) -> str:
     return "\n\n".join(parts if measured else [*parts, "Nothing has been measured yet."]) + "\n"
 
 
-def token_rows(names: list[str], measured: Scores, published: dict[str, Any]) -> str:
+def token_rows(names: list[str], results: Results) -> str:
     """BLEU on lower-cased tokens: the published row, then one for each experiment."""
+    measured, published = results.scores, results.published["multi30k"]
     header = [
         "system", "BLEU", "precisions of 1- to 4-grams", "brevity penalty", "reference tokens", "updates",
         *TRAINED,
@@ -56,7 +58,7 @@ def token_rows(names: list[str], measured: Scores, published: dict[str, Any]) ->
     rows = [[*theirs, published["updates"], "–", published["hardware"], "–", "–", "–"]]
     for name in names:
         if name not in measured:
-            rows.append([name, "not run", *[""] * (len(header) - 2)])
+            rows.append([name, missing(results.failures, name), *[""] * (len(header) - 2)])
             continue
         found, training = measured[name]["scores"]["test"][TOKENS], measured[name]["training"]
         rows.append([
@@ -69,13 +71,14 @@ def token_rows(names: list[str], measured: Scores, published: dict[str, Any]) ->
     return table(header, rows)
 
 
-def plain_rows(names: list[str], measured: Scores) -> str:
-    """sacreBLEU and chrF on plain text, with the signatures; one row for each measured experiment."""
+def plain_rows(names: list[str], results: Results) -> str:
+    """sacreBLEU and chrF on plain text, with the signatures; one row for each experiment."""
+    measured = results.scores
     header = ["experiment", "BLEU, cased", "BLEU, case ignored", "chrF, cased"]
     rows = []
     for name in names:
         if name not in measured:
-            rows.append([name, "not run", *[""] * (len(header) - 2)])
+            rows.append([name, missing(results.failures, name), *[""] * (len(header) - 2)])
             continue
         test = measured[name]["scores"]["test"]
         rows.append([name, *(f"{test[kind]['score']:.2f}" for kind in ("bleu", "bleu_lowercase", "chrf"))])

@@ -1,8 +1,10 @@
 """Where a measured number comes from: model, training, search, data, machine, commit and run, as the reports say it."""
 
+from textwrap import shorten
 from typing import Any
 
-from tasks.markdown import duration, settings, short_commit
+from tasks.markdown import duration, literal, settings, short_commit
+from tasks.results import Results
 
 TRAINED = ["training time", "hardware", "date", "commit", "MLflow run"]  # what heads the cells of `trained`
 
@@ -16,6 +18,22 @@ def trained(training: dict[str, Any]) -> list[str]:
         training["date"][:10],
         short_commit(made_by["commit"]),
         str(training["mlflow_run"] or "none")[:8],
+    ]
+
+
+def missing(failures: dict[str, dict[str, Any]], experiment: str) -> str:
+    """Why an experiment has no scores: the reports say so where they would stand."""
+    failure = failures.get(experiment)
+    return f"failed in {failure['stage']}: {shorten(literal(failure['error']), 200)}" if failure else "not run"
+
+
+def failed_since(results: Results) -> list[str]:
+    """A paragraph on each experiment that failed after its scores were written; of none as a rule."""
+    return [
+        f"**{name}** {missing(results.failures, name)} ({results.failures[name]['date']}); what the reports have of it "
+        "is from before."
+        for name in results.scores
+        if name in results.failures
     ]
 
 

@@ -2,31 +2,41 @@
 
 python -m tasks.report
 
-params.yaml  tasks/paper.yaml  tasks/published.yaml  reports/scores/*.json  reports/comparisons/*.json
-  -> reports/table2.md  reports/table4.md  reports/multi30k.md  reports/figures/{learning,parsing}_curves.png
+params.yaml  tasks/paper.yaml  tasks/published.yaml
+reports/{scores,sweeps,attention,failures,comparisons}/*.json  reports/layers.json
+  -> reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md
+     reports/figures/* (tasks/figures/ says which)  reports/index.html, all of these in one page
+     reports/metrics.json  reports/curves.csv
 """
 
+import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from pathlib import Path
 
-from tasks.curves import draw_curves
+from tasks.edited import write_page
+from tasks.figures import FIGURES
+from tasks.index_page import index_page
 from tasks.multi30k import multi30k
+from tasks.page_sections import Picture
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
+from tasks.summary import curves, metrics
 from tasks.table2 import table2
+from tasks.table3 import table3
 from tasks.table4 import table4
 from transformer.errors import run_main
 from transformer.files import whole_file
 
 PAGES: dict[str, Callable[[Results], str]] = {
     "table2.md": lambda results: table2(results.translation),
+    "table3.md": table3,
     "table4.md": lambda results: table4(results.parsing),
     "multi30k.md": lambda results: multi30k(results.translation),
 }
-FIGURES: dict[str, Callable[[Results, Path], None]] = {
-    "learning_curves.png": lambda results, path: draw_curves(results.translation.scores, path),
-    "parsing_curves.png": lambda results, path: draw_curves(results.parsing.scores, path),
+DATA: dict[str, Callable[[Results], str]] = {
+    "metrics.json": lambda results: metrics(results.scores),
+    "curves.csv": lambda results: curves(results.scores),
 }
 
 
@@ -36,13 +46,29 @@ def main() -> None:
         "python -m tasks.report", description=__doc__, formatter_class=RawDescriptionHelpFormatter
     ).parse_args()
     results = read_results()
-    for name, draw in FIGURES.items():
-        with whole_file(REPORTS / "figures" / name) as temporary:
-            draw(results, temporary)
-    for name, page in PAGES.items():
-        with whole_file(REPORTS / name) as temporary:
-            temporary.write_text(page(results), encoding="utf-8")
+    write_reports(results, REPORTS)
     print(f"reports: {len(results.scores)} of {len(results.params.experiments)} experiments measured")
+
+
+def write_reports(results: Results, folder: Path) -> None:
+    """Figures, pages, the page of all of them, and what `dvc metrics` and `dvc plots` show."""
+    pictures = {}
+    for name, figure in FIGURES.items():
+        with whole_file(folder / "figures" / name) as temporary:
+            figure.draw(results, temporary)
+        pictures[f"figures/{name}"] = Picture.read(folder / "figures" / name, figure.title, figure.caption)
+    texts = {name: page(results) for name, page in PAGES.items()}
+    texts["index.html"] = index_page(results, texts, pictures)
+    for name, text in texts.items():
+        if kept := write_page(folder / name, text):
+            print(
+                f"{folder / name} was changed by hand: it is written anew, and what stood there is now {kept}. "
+                "A change that lasts belongs into what writes it: tasks/report.py names the module.",
+                file=sys.stderr,
+            )
+    for name, data in DATA.items():
+        with whole_file(folder / name) as temporary:
+            temporary.write_text(data(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,20 +1,22 @@
 """All that the reports are made from, read once: settings, stored scores, and the paper's printed numbers.
 
     params.yaml  tasks/paper.yaml  tasks/published.yaml
-    reports/scores/E.json  reports/sweeps/E.json  reports/layers.json  reports/comparisons/*.json  runs/E/failure.json
+    reports/scores/E.json  reports/sweeps/E.json  reports/attention/E.json  reports/failures/E.json
+    reports/comparisons/*.json  reports/layers.json
 
 A score file holds everything the reports need of an experiment, so that a fresh clone can redraw them.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tasks.paths import REPORTS, RUNS
+from tasks.paths import REPORTS
 from tasks.settings import Params, read_params
+from tasks.table3_rows import parse_name
 from transformer.errors import InputError
 from transformer.files import read_json
 
@@ -41,6 +43,8 @@ class Results:
     """Of pairs of experiments, by `python -m tasks.compare`."""
     paper: dict[str, Any]
     published: dict[str, Any]
+    attention: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of each experiment whose model was watched with a sentence, in the order of params.yaml's `attention`."""
 
     def only(self, names: Collection[str]) -> "Results":
         """The same with no other experiments than these."""
@@ -54,8 +58,9 @@ class Results:
 
     @property
     def translation(self) -> "Results":
-        """The others."""
-        return self.only(self.params.experiments.keys() - self._parsers())
+        """The others, without those that are rows of Table 3 and no more: base and big are more."""
+        variations = {name for name in self.params.experiments if (row := parse_name(name)) and name != row.row}
+        return self.only(self.params.experiments.keys() - self._parsers() - variations)
 
     def _parsers(self) -> set[str]:
         params = self.params
@@ -69,12 +74,13 @@ def read_results() -> Results:
     return Results(
         params=params,
         scores=_read(names, lambda name: REPORTS / "scores" / f"{name}.json", read_scores),
-        failures=_read(names, lambda name: RUNS / name / "failure.json", read_json),
+        failures=_read(names, lambda name: REPORTS / "failures" / f"{name}.json", read_json),
         sweeps=_read(names, lambda name: REPORTS / "sweeps" / f"{name}.json", read_json),
         layers=read_json(layers) if layers.exists() else None,
         comparisons=[read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))],
         paper=yaml.safe_load(PAPER.read_text(encoding="utf-8")),
         published=yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")),
+        attention=_read(list(params.attention), lambda name: REPORTS / "attention" / f"{name}.json", read_json),
     )
 
 

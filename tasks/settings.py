@@ -5,6 +5,7 @@ that a stage cannot read what dvc.yaml does not list for it.
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Collection
 from itertools import pairwise
@@ -327,6 +328,38 @@ class Preset(Settings):
     training: dict[str, Any]
 
 
+class Sweep(Settings):
+    """An entry of `sweeps`: how the averaging and the search of the experiment of that name are varied."""
+
+    corpus: str = Field(description="the experiment's, again: DVC cannot look it up")
+    last: list[Annotated[int, Field(ge=1)]] = Field(
+        min_length=1, description="of so many snapshots the mean is taken, searched as the experiment is"
+    )
+    beams: list[Annotated[int, Field(ge=1)]] = Field(
+        min_length=1, description="each with each length penalty, of weights averaged as the experiment's"
+    )
+    length_penalties: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
+
+
+class AttentionPicture(Settings):
+    """An entry of `attention`: the sentence that the model of that experiment is watched with.
+
+    Figures like the paper's show where it looks; changing a word draws them anew, and runs no model.
+    """
+
+    sentence: str = Field(description="in the model's source language")
+    far: str = Field(description="a word of it that belongs to a distant one, as in the paper's Figure 3")
+    pronoun: str = Field(description="a word of it that stands for another one, as in Figure 4")
+
+    @model_validator(mode="after")
+    def _words_are_there(self) -> "AttentionPicture":
+        words = re.findall(r"\w+", self.sentence)
+        for key in ("far", "pronoun"):
+            if words.count(getattr(self, key)) != 1:
+                raise ValueError(f"{key} must be a word that stands in the sentence once")
+        return self
+
+
 NAME = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -339,6 +372,9 @@ class Params(Settings):
     # These two with a default, since no experiment needs them.
     layers: LayersSettings | None = Field(default=None, description="of the stage `layers`")
     prices: Prices | None = Field(default=None, description="by which Table 2 turns time into money")
+    # With defaults, since these say what is looked at, and nothing of what an experiment is.
+    sweeps: dict[NAME, Sweep] = Field(default={}, description="by names of experiments")
+    attention: dict[NAME, AttentionPicture] = Field(default={}, description="the first that was run is drawn")
 
     def only(self, names: Collection[str]) -> "Params":
         """The same with no other experiments than these, in the order they stand in."""
@@ -393,7 +429,28 @@ def read_params(path: Path = PARAMS) -> Params:
                 f"{did_you_mean(experiment.preset, params.presets)}"
             )
         _check_preset(f"{path}: experiments.{name}", experiment, params.presets[experiment.preset])
+    for name, sweep in params.sweeps.items():
+        _check_sweep(f"{path}: sweeps.{name}", name, sweep, params)
+    for name in params.attention:
+        if name not in params.experiments:
+            raise InputError(
+                f"{path}: attention.{name}: no experiment {name!r}; {did_you_mean(name, params.experiments)}"
+            )
     return params
+
+
+def _check_sweep(where: str, name: str, sweep: Sweep, params: Params) -> None:
+    """It must be one of an experiment that can be swept so far."""
+    if name not in params.experiments:
+        raise InputError(f"{where}: no experiment {name!r}; {did_you_mean(name, params.experiments)}")
+    experiment = params.experiments[name]
+    if sweep.corpus != experiment.corpus:
+        raise InputError(f"{where}.corpus is {sweep.corpus}, but that of the experiment is {experiment.corpus}")
+    if params.corpora[experiment.corpus].text.trees:
+        raise InputError(f"{where}: {name} is a parser, and a sweep measures BLEU; take a translator")
+    if max(sweep.last) > experiment.training.keep_snapshots:
+        kept = experiment.training.keep_snapshots
+        raise InputError(f"{where}.last: {max(sweep.last)} are averaged, but the training keeps {kept} snapshots")
 
 
 def _check_preset(where: str, experiment: Experiment, preset: Preset) -> None:
@@ -440,6 +497,16 @@ def read_layers(path: Path = PARAMS) -> LayersSettings:
     if (layers := read_params(path).layers) is None:
         raise InputError(f"{path}: layers is missing: the sizes of layers to be measured for Table 1")
     return layers
+
+
+def read_sweep(key: str, *sections: str, path: Path = PARAMS) -> Any:
+    """The named sections of one sweep, as attributes."""
+    return _sections("sweep", read_params(path).sweeps, key, sections, path)
+
+
+def read_attention(key: str, *sections: str, path: Path = PARAMS) -> Any:
+    """The named sections of one entry of `attention`, as attributes."""
+    return _sections("attention", read_params(path).attention, key, sections, path)
 
 
 def _sections(kind: str, entries: dict[str, Any], key: str, sections: tuple[str, ...], path: Path) -> SimpleNamespace:

@@ -7,12 +7,11 @@ tasks/paper.yaml.
 from typing import Any
 
 from tasks.costs import device_hours, energy, price
+from tasks.figures import markdown
 from tasks.markdown import duration, number, short_commit, table
-from tasks.provenance import how_it_was_made
+from tasks.provenance import failed_since, how_it_was_made, missing
 from tasks.results import Results, Scores
-from tasks.settings import Params
 
-CURVES = "figures/learning_curves.png"
 OTHER = (
     "*Plain quotes*: BLEU the paper's way with the typographic quotes of the reference made plain, without which the "
     "released script does not come to the paper's scale on newstest2014. Perplexity is that of the averaged model on "
@@ -27,7 +26,7 @@ DIFFERENCES = (
 
 def table2(results: Results) -> str:
     """The paper's rows, then ours, then where each of our numbers comes from."""
-    params, scores, paper, compared = results.params, results.scores, results.paper, results.comparisons
+    scores, paper, compared = results.scores, results.paper, results.comparisons
     parts = [
         "# Table 2: translation quality and training cost",
         "Written by `dvc repro --single-item report`; do not edit. The first table is BLEU on tokenised text with "
@@ -36,7 +35,8 @@ def table2(results: Results) -> str:
         "## The paper's rows (newstest2014; printed in the paper, not measured here)",
         papers_rows(paper),
         "## Measured here",
-        measured_rows(params, scores, paper),
+        measured_rows(results),
+        *failed_since(results),
         "A row on another test set than newstest2014 says nothing about the paper's rows. Scores are cased: a model of "
         "lower-cased text (preset wu2021) has its comparison in [multi30k.md](multi30k.md). *Copied source* is the "
         "same metric for an output that repeats its input. Cost by the paper's method is training time x devices x the "
@@ -52,7 +52,10 @@ def table2(results: Results) -> str:
         "## Where the numbers come from",
         provenance(scores) if scores else "Nothing has been measured yet.",
         "## Learning curves",
-        f"![Perplexity by update]({CURVES})",
+        markdown("learning_curves.png"),
+        "## Averaging and search, varied",
+        markdown("averaging.png"),
+        markdown("search.png"),
         "## Ten sentences of our own, translated",
         our_sentences(scores) if scores else "Nothing has been measured yet.",
     ]
@@ -66,8 +69,9 @@ def papers_rows(paper: dict[str, Any]) -> str:
     return table(header, [[row["system"], *(number(row.get(key)) for key in keys)] for row in paper["table2"]])
 
 
-def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
-    """One row for each experiment of params.yaml; those without scores say so."""
+def measured_rows(results: Results) -> str:
+    """One row for each experiment of params.yaml; those without scores say why."""
+    params, scores, paper = results.params, results.scores, results.paper
     header = [
         "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
         "parameters",
@@ -79,7 +83,7 @@ def measured_rows(params: Params, scores: Scores, paper: dict[str, Any]) -> str:
         if name not in scores:
             corpus = params.corpora[experiment.corpus]
             test_set = f"{corpus.test_set} {corpus.languages.source}-{corpus.languages.target}"
-            rows.append([name, experiment.preset, test_set, "not run", *[""] * (len(header) - 4)])
+            rows.append([name, experiment.preset, test_set, missing(results.failures, name), *[""] * (len(header) - 4)])
             continue
         test, training = scores[name]["scores"]["test"], scores[name]["training"]
         made_by, languages = training["made_by"][-1], training["languages"]

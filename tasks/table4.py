@@ -3,16 +3,14 @@
 Part of the stage `report`; writes reports/table4.md from reports/scores/*.json and tasks/paper.yaml.
 """
 
-from pathlib import Path
 from typing import Any
 
+from tasks.figures import markdown
 from tasks.markdown import number, table
-from tasks.provenance import TRAINED, how_it_was_made, trained
+from tasks.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
 from tasks.results import Results, Scores
-from tasks.settings import Params
 
 SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
-CURVES = Path("figures/parsing_curves.png")
 NOTES = """\
 Recall, precision, F1 and complete match are labelled, in percent, by the rules of EVALB with COLLINS.prm: brackets of
 punctuation and the outermost one do not count, ADVP is PRT. All lengths are in. The words carry the gold tags, since
@@ -36,22 +34,24 @@ def table4(results: Results) -> str:
         "## The paper's rows (WSJ section 23; printed in the paper, not measured here)",
         table(["parser", "training", "F1"], [[r["parser"], r["training"], number(r["f1"])] for r in paper["table4"]]),
         "## Measured here",
-        measured_rows(params, measured),
+        measured_rows(results),
+        *failed_since(results),
         NOTES,
         "## What it took",
         cost_rows(measured) if measured else "Nothing has been measured yet.",
         "## Where the numbers come from",
         "\n\n".join(map(provenance, measured, measured.values())) or "Nothing has been measured yet.",
         "## Learning curves",
-        f"![Perplexity by update]({CURVES})",
+        markdown("parsing_curves.png"),
         "## Ten sentences of our own, parsed",
         "\n\n".join(map(our_trees, measured, measured.values())) or "Nothing has been measured yet.",
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def measured_rows(params: Params, measured: Scores) -> str:
-    """One row for each experiment and kind of search."""
+def measured_rows(results: Results) -> str:
+    """One row for each experiment and kind of search; those without scores say why."""
+    params, measured = results.params, results.scores
     header = [
         "experiment", "test set", "search", "sentences", "recall", "precision", "F1", "complete match", "failed",
         "tags", "repaired", "cut", "sentences/s",
@@ -60,7 +60,7 @@ def measured_rows(params: Params, measured: Scores) -> str:
     for name, experiment in params.experiments.items():
         if name not in measured:
             test_set = params.corpora[experiment.corpus].test_set
-            rows.append([name, test_set, "not run", *[""] * (len(header) - 3)])
+            rows.append([name, test_set, missing(results.failures, name), *[""] * (len(header) - 3)])
             continue
         score = measured[name]
         for kind in (kind for kind in SEARCHES if kind in score["scores"]):

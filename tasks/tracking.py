@@ -1,7 +1,8 @@
 """MLflow: one run for each experiment, shared by its stages. Tracking never stops or delays a stage for long.
 
 Runs go to MLFLOW_TRACKING_URI, or to mlflow.db in the project's folder. The id of a run travels with the artifacts
-(training.json), so that each stage adds to the run of the training whose weights it has.
+(training.json), so that each stage adds to the run of the training whose weights it has. The runs of Table 3's rows
+are children of one run for the whole table, which is found by its tag `rows_of`.
 """
 
 import logging
@@ -17,6 +18,7 @@ from typing import Any
 from filelock import FileLock
 
 import transformer
+from tasks.table3_rows import TITLES, Row, parse_name
 from transformer.errors import InputError
 
 PROJECT = "attention-is-all-you-need"
@@ -45,24 +47,44 @@ class Run:
         os.environ.setdefault("DO_NOT_TRACK", "1")
         os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", str(sys.stderr.isatty()))
         self.failures = GIVE_UP_AFTER - 1  # a server that cannot be opened is not tried again
+        from mlflow.entities import RunTag
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
 
         logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # the tables it makes are no news
-        self.uri = os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{Path('mlflow.db').resolve()}"
+        self.uri = os.environ.get("MLFLOW_TRACKING_URI") or local_uri()
         # Several processes that find an empty database all try to make its tables, and fail: one at a time.
         with FileLock("mlflow.db.lock"):
             self.client = MlflowClient(tracking_uri=self.uri)
             known = self.client.get_experiment_by_name(PROJECT)
             project = known.experiment_id if known else self.client.create_experiment(PROJECT)
+            tags = self._place(project)
         if self.run_id:
             try:
                 self.client.get_run(self.run_id)
             except MlflowException:
                 self.run_id = None
         if not self.run_id:
-            self.run_id = self.client.create_run(project, run_name=self.name).info.run_id
+            self.run_id = self.client.create_run(project, run_name=run_name(self.name)).info.run_id
+        self.client.log_batch(self.run_id, tags=[RunTag(*item) for item in tags.items()])
         self.client.update_run(self.run_id, status="RUNNING")
+
+    def _place(self, project: str) -> dict[str, str]:
+        """The tags by which a run is found and grouped. A table has one run, made by whichever row comes first."""
+        from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+
+        tags = {"experiment": self.name}
+        row = parse_name(self.name)
+        if row is None:
+            return tags
+        there = self.client.search_runs([project], f"tags.rows_of = '{row.table}'", max_results=1)
+        table = there[0] if there else self._table(project, row)
+        return {**tags, "table": TITLES[row.table], "row": row.row, MLFLOW_PARENT_RUN_ID: table.info.run_id}
+
+    def _table(self, project: str, row: Row) -> Any:
+        table = self.client.create_run(project, run_name=TITLES[row.table], tags={"rows_of": row.table})
+        self.client.set_terminated(table.info.run_id)  # it has nothing to do itself
+        return table
 
     def parameters(self, values: dict[str, Any]) -> None:
         """Log nested settings once, as `model.layers: 6`. MLflow lets none change: a new value becomes a tag."""
@@ -143,6 +165,11 @@ class Run:
             print(f"warning: MLflow: {line}{last}", file=sys.stderr)
 
 
+def local_uri() -> str:
+    """Where runs go if MLFLOW_TRACKING_URI says nothing else."""
+    return f"sqlite:///{Path('mlflow.db').resolve()}"
+
+
 @contextmanager
 def tracked(name: str, run_id: str | None) -> Iterator[Run]:
     """The run of an experiment for the length of a stage: FINISHED if the stage succeeds, else FAILED.
@@ -163,6 +190,16 @@ def tracked(name: str, run_id: str | None) -> Iterator[Run]:
         run.end("FAILED")
         raise
     run.end("FINISHED")
+
+
+def run_name(experiment: str) -> str:
+    """What a person would call the run of an experiment."""
+    row = parse_name(experiment)
+    if row is None:
+        return experiment
+    name = row.row if row.row in ("base", "big") else f"row {row.row}"
+    where = " at laptop size" if row.table == "table3-tiny" else ""
+    return f"{name}{where}" + (f", seed {row.seed}" if row.seed > 1 else "")
 
 
 def _flatten(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -287,7 +287,8 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
         run.parameters(facts)
         made_by = trainer.made_by
         tags = {"commit": made_by["commit"], "device": made_by["machine"]["device"]}
-        run.tags({"corpus": settings.corpus, "preset": settings.preset, **tags})
+        seed = str(settings.training.seed)
+        run.tags({"corpus": settings.corpus, "preset": settings.preset, "seed": seed, **tags})
         trainer.report = run.metrics
         trainer.tell = lambda status: tell({"experiment": experiment, **status}, folder / "progress.json")
         progress = trainer.run()

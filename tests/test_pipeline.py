@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+import yaml
 from mlflow.tracking import MlflowClient
 
 from tests.workspace import (
@@ -30,6 +31,8 @@ def made_up(folder: Path) -> Path:
         "corpora": {"made-up": corpus_settings(folder / "text")},
         "presets": PRESETS,
         "experiments": {"small": experiment_settings("made-up"), "unrun": experiment_settings("made-up")},
+        "sweeps": {"small": {"corpus": "made-up", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.6]}},
+        "attention": {"small": {"sentence": "the red cat sees the dog", "far": "cat", "pronoun": "sees"}},
     }
     return make_workspace(folder / "project", params)
 
@@ -64,6 +67,7 @@ def by_dvc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     project = made_up(tmp_path_factory.mktemp("dvc"))
     assert run("python", "-m", "tasks.check", "small", cwd=project).returncode == 0
     kill_in_training(project)
+    (project / "reports/failures/small.json").write_text("{}")  # as the flow would note it
     done = run("dvc", "repro", "score@small", cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
     return project, done.stdout + done.stderr
@@ -161,12 +165,88 @@ def test_repro_built_nothing_that_was_not_asked_for(by_dvc: tuple[Path, str]) ->
     assert not (project / "reports/table2.md").exists()
 
 
+def test_what_is_scored_has_failed_no_more(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    assert not list((project / "reports/failures").iterdir())
+
+
 def test_report_alone_writes_the_tables_from_whatever_scores_exist(by_dvc: tuple[Path, str]) -> None:
     project, _ = by_dvc
     done = run("dvc", "repro", "--single-item", "report", cwd=project)
     assert done.returncode == 0, done.stderr
     assert "| small |" in (project / "reports/table2.md").read_text()
     assert (project / "reports/figures/learning_curves.png").stat().st_size > 1000
+
+
+def changed_stages(project: Path) -> dict[str, str]:
+    """What `dvc status` says of each stage that has run and is out of date."""
+    done = run("dvc", "status", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    have_run = yaml.safe_load((project / "dvc.lock").read_text())["stages"]
+    return {name: str(why) for name, why in json.loads(done.stdout).items() if name in have_run}
+
+
+def test_a_changed_template_reruns_only_the_report(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    done = run("dvc", "repro", "--single-item", "report", cwd=project)
+    assert done.returncode == 0, done.stderr
+    template = project / "tasks/table2.py"
+    before = template.read_text()
+    template.write_text(before.replace("## Measured here", "## What was measured here"))
+    try:
+        assert list(changed_stages(project)) == ["report"]
+    finally:
+        template.write_text(before)
+
+
+def test_a_page_changed_by_hand_is_noticed_and_kept(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    run("dvc", "repro", "--single-item", "report", cwd=project)
+    page = project / "reports/table2.md"
+    before = page.read_text()
+    edited = before.replace("| small |", "| the best |")
+    page.write_text(edited)
+    assert "reports/table2.md" in changed_stages(project)["report"]
+    done = run("dvc", "repro", "--single-item", "report", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert "reports/table2.md was changed by hand" in done.stderr
+    assert page.read_text() == before
+    assert [path.read_text() for path in page.parent.glob("table2.edited-*.md")] == [edited]
+
+
+def test_sweep_and_attention_are_stages_that_the_report_draws(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    for stages in (["sweep@small", "attention@small"], ["report"]):
+        done = run("dvc", "repro", "--single-item", *stages, cwd=project)
+        assert done.returncode == 0, done.stderr
+    sweep = json.loads((project / "reports/sweeps/small.json").read_text())
+    score = json.loads((project / "reports/scores/small.json").read_text())
+    own = next(point for point in sweep["search"] if point["beam"] == 4)
+    assert own["bleu"] == score["scores"]["valid"]["bleu"]["score"]
+    assert own["perplexity"] == score["splits"]["valid"]["perplexity"]["per_subword"]
+    assert ">cat<" in (project / "reports/figures/attention_far.svg").read_text()
+
+
+def test_dvc_shows_metrics_params_and_curves(by_dvc: tuple[Path, str]) -> None:
+    project, _ = by_dvc
+    assert run("dvc", "repro", "--single-item", "report", cwd=project).returncode == 0
+    shown = run("dvc", "metrics", "show", cwd=project)
+    header, *rows = shown.stdout.splitlines()
+    assert header.split()[:2] == ["Path", "small.bleu"]
+    assert len(rows) == 1
+    shown = run("dvc", "plots", "show", "--json", "reports/curves.csv", cwd=project)
+    assert shown.returncode == 0, shown.stderr
+    (curves,) = json.loads(shown.stdout)["data"]["reports/curves.csv"]
+    points = json.dumps(curves)
+    assert '"experiment": "small"' in points.replace('\\"', '"')
+    params = project / "params.yaml"
+    before = params.read_text()
+    params.write_text(before.replace("length_penalty: 0.6", "length_penalty: 0.7", 1))
+    try:
+        shown = run("dvc", "params", "diff", cwd=project)
+    finally:
+        params.write_text(before)
+    assert re.search(r"experiments.small.search.length_penalty +0.6 +0.7", shown.stdout)
 
 
 def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> None:

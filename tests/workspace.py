@@ -93,8 +93,9 @@ def make_workspace(folder: Path, params: dict[str, Any]) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
     (folder / "reports/scores").mkdir(parents=True)
-    (folder / "reports/comparisons").mkdir()
-    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    for name in ("comparisons", "failures", "sweeps", "attention"):
+        (folder / "reports" / name).mkdir()
+    (folder / "params.yaml").write_text(yaml.safe_dump({"sweeps": {}, "attention": {}, **params}))
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "made for a test"]):
         identity = ["-c", "user.name=test", "-c", "user.email=test@example.org"]
         subprocess.run(["git", *identity, *command], cwd=folder, check=True)

@@ -19,6 +19,7 @@ CHECKOUT = Path(__file__).parents[2]
 PARAMS = """
 corpora: {one: {}, two: {}}
 experiments: {tiny: {corpus: one}, other: {corpus: two}}
+sweeps: {tiny: {}}
 """
 
 STAGES = """
@@ -34,15 +35,28 @@ stages:
       cmd: python work.py shards@${key} data/shards/${key}
       deps: ["data/corpus/${key}"]
       outs: ["data/shards/${key}"]
+  train:
+    foreach: ${experiments}
+    do:
+      cmd: python work.py train@${key} models/${key}
+      meta: {slot: true}
+      deps: ["data/shards/${item.corpus}"]
+      outs: ["models/${key}"]
   score:
     foreach: ${experiments}
     do:
       cmd: python work.py score@${key} scores/${key}.json
-      deps: ["data/shards/${item.corpus}"]
+      deps: ["models/${key}"]
       outs: ["scores/${key}.json"]
+  sweep:
+    foreach: ${sweeps}
+    do:
+      cmd: python work.py sweep@${key} sweeps/${key}
+      deps: ["models/${key}"]
+      outs: ["sweeps/${key}"]
   report:
-    cmd: cat scores/*.json > table.md
-    deps: [scores]
+    cmd: cat scores/*.json > table.md || true
+    deps: [scores, reports/failures]
     outs: [table.md: {cache: false}]
 """
 
@@ -69,6 +83,11 @@ if wished[:1] == ["exit"]:
     sys.exit(int(wished[1]))
 if wished[:1] == ["sleep"]:
     subprocess.run(["sleep", wished[1]])
+if wished[:1] == ["until"]:
+    deadline = time.monotonic() + 120
+    while not Path(wished[1]).exists():
+        assert time.monotonic() < deadline, f"no {wished[1]} after two minutes"
+        time.sleep(0.05)
 if wished[:1] == ["stay"]:
     # Its child is in a session of its own and wants to stay.
     stubborn = "import signal, time; signal.signal(signal.SIGTERM, lambda *_: None); time.sleep(%s)" % wished[1]
@@ -92,8 +111,10 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "tasks/check.py": CHECK,
         "tasks/__init__.py": "",
     }
-    for name, text in (files | {"scores/.gitkeep": "", "times/x": "", "wishes/x": ""}).items():
-        (folder / name).parent.mkdir(exist_ok=True)
+    for name, text in (
+        files | {"scores/.gitkeep": "", "reports/failures/.gitkeep": "", "times/x": "", "wishes/x": ""}
+    ).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(textwrap.dedent(text))
     subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
     subprocess.run([sys.executable, "-m", "dvc", "init", "-q"], cwd=folder, check=True)

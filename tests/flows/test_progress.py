@@ -17,7 +17,9 @@ if name == "shards@one":
     for fraction in (0.25, 0.5):
         pathlib.Path(os.environ["REPRODUCE_PROGRESS"]).write_text(json.dumps({"fraction": fraction, "text": f"at {fraction}"}))
         print("done", fraction, flush=True)
-        time.sleep(1)
+        deadline = time.monotonic() + 60
+        while not pathlib.Path(f"shown-{100 * fraction}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
 """  # noqa: E501
 
 
@@ -28,10 +30,13 @@ def test_a_stage_that_tells_its_progress_has_an_artifact_of_its_task(
     monkeypatch.setattr(progress, "SECONDS_BETWEEN", -1.0)
     made: list[float] = []
     create, update = progress.create_progress_artifact, progress.update_progress_artifact
-    monkeypatch.setattr(progress, "create_progress_artifact", lambda p, **more: made.append(p) or create(p, **more))
-    monkeypatch.setattr(
-        progress, "update_progress_artifact", lambda i, p, **more: made.append(p) or update(i, p, **more)
-    )
+
+    def note(percent: float) -> None:
+        made.append(percent)
+        Path(f"shown-{percent}").touch()
+
+    monkeypatch.setattr(progress, "create_progress_artifact", lambda p, **more: note(p) or create(p, **more))
+    monkeypatch.setattr(progress, "update_progress_artifact", lambda i, p, **more: note(p) or update(i, p, **more))
     work = Path("work.py").read_text()
     Path("work.py").write_text(work + TELLING)
     state: Any = reproduce.reproduce_paper(["tiny"], return_state=True)

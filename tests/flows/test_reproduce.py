@@ -1,8 +1,11 @@
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +28,13 @@ def _flow(*experiments: str) -> Any:
     return reproduce.reproduce_paper(list(experiments), return_state=True)
 
 
-def _tasks(state: Any) -> dict[str, Any]:
+def _tasks(state: Any, at_least: int = 1) -> dict[str, Any]:
     """Task runs of a flow run, by name; they reach the server a moment after their end."""
     run = FlowRunFilter(id={"any_": [state.state_details.flow_run_id]})
-    for _ in range(50):
+    for _ in range(600):
         with get_client(sync_client=True) as client:
             runs = {one.name: one for one in client.read_task_runs(flow_run_filter=run)}
-        if runs and all(one.state and one.state.is_final() for one in runs.values()):
+        if len(runs) >= at_least and all(one.state and one.state.is_final() for one in runs.values()):
             break
         time.sleep(0.1)
     return runs
@@ -55,8 +58,8 @@ def _span(stage: str) -> tuple[float, float]:
 
 
 def test_stages_are_tasks_side_by_side_and_the_table_is_an_artifact(workspace: Path, prefect_server: str) -> None:
-    for name in ("shards@one", "shards@two"):
-        Path("wishes", name).write_text("sleep 3")
+    for name, other in (("shards@one", "shards@two"), ("shards@two", "shards@one")):
+        Path("wishes", name).write_text(f"until times/{other}")
     stages = (
         Path("dvc.yaml")
         .read_text()
@@ -68,7 +71,8 @@ def test_stages_are_tasks_side_by_side_and_the_table_is_an_artifact(workspace: P
     (one_start, one_end), (two_start, two_end) = _span("shards@one"), _span("shards@two")
     assert max(one_start, two_start) < min(one_end, two_end)
     both = {f"{name}@{key}" for name in ("corpus", "shards") for key in ("one", "two")}
-    assert set(_tasks(state)) == both | {"extra", "score@tiny", "score@other", "report"}
+    ends = {f"{name}@{key}" for name in ("train", "score") for key in ("tiny", "other")}
+    assert set(_tasks(state)) == both | ends | {"extra", "sweep@tiny", "report"}
     with get_client(sync_client=True) as client:
         tables = client.read_artifacts(flow_run_filter=FlowRunFilter(id={"any_": [state.state_details.flow_run_id]}))
     assert [(table.key, table.data) for table in tables] == [("table", "| score@other |\n| score@tiny |\n")]
@@ -95,17 +99,80 @@ def test_what_does_not_depend_on_a_failed_stage_goes_on(
     workspace: Path, prefect_server: str, quick_retries: None
 ) -> None:
     Path("wishes/shards@one").write_text("exit 5")
-    state = _flow("tiny", "other")
+    state = _flow("tiny", "o*")
     assert state.is_failed()
-    assert state.message.startswith("shards@one failed with exit code 5 (line 7 is empty)")
-    assert "`python -m flows.reproduce tiny other` continues" in state.message
+    assert state.message.startswith(
+        "shards@one failed with exit code 5 (line 7 is empty); 3 stages that need it did not run. "
+    )
+    assert "`python -m flows.reproduce tiny 'o*'` continues" in state.message
     assert not Path("scores/tiny.json").exists()
     assert Path("table.md").read_text() == "| score@other |\n"
 
 
+def test_why_an_experiment_failed_is_told_to_the_report_until_it_is_done(
+    workspace: Path, prefect_server: str, quick_retries: None
+) -> None:
+    Path("dvc.yaml").write_text(Path("dvc.yaml").read_text().replace("cat scores/*.json >", "cat reports/failures/* >"))
+    Path("wishes/shards@one").write_text("exit 2")
+    assert _flow("tiny").name == "BadInput"
+    note = json.loads(Path("table.md").read_text())
+    assert (note["stage"], note["error"]) == ("shards@one", "line 7 is empty")
+    assert datetime.fromisoformat(note["date"]) <= datetime.now(UTC)
+    Path("wishes/shards@one").unlink()
+    assert _flow("tiny").is_completed()
+    assert Path("table.md").read_text() == ""
+
+
+@pytest.mark.slow
+def test_what_is_up_to_date_is_no_task_and_only_what_changed_runs(workspace: Path, prefect_server: str) -> None:
+    assert _flow("tiny").message == "6 stages are up to date"
+    Path("work.py").write_text(Path("work.py").read_text() + "# no stage depends on this\n")
+    assert _tasks(again := _flow("tiny"), 0) == {}
+    assert again.message == "6 stages are up to date"
+    Path("models/tiny").unlink()  # brought back from DVC's cache, as it was
+    assert set(_tasks(_flow("tiny"), 3)) == {"train@tiny", "score@tiny", "sweep@tiny"}
+    assert [Path("times", name).read_text().count("start") for name in ("train@tiny", "score@tiny")] == [1, 1]
+    Path("dvc.yaml").write_text(Path("dvc.yaml").read_text().replace("work.py train@${key}", "work.py  train@${key}"))
+    assert _flow("tiny").is_completed()
+    assert [Path("times", name).read_text().count("start") for name in ("train@tiny", "score@tiny")] == [2, 1]
+
+
+@pytest.mark.slow
+def test_one_training_after_another_each_scored_before_the_next(workspace: Path, prefect_server: str) -> None:
+    assert _flow("other", "tiny").is_completed()
+    in_turn = [_span(f"{stage}@{key}") for key in ("other", "tiny") for stage in ("train", "score")]
+    assert in_turn == sorted(in_turn)
+    assert all(end <= start for (_, end), (start, _) in pairwise(in_turn))
+
+
+@pytest.mark.slow
+def test_as_many_trainings_side_by_side_as_are_asked_for_each_with_its_share(
+    workspace: Path, prefect_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REPRODUCE_SIDE_BY_SIDE", "2")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5")
+    for name, other in (("train@tiny", "train@other"), ("train@other", "train@tiny")):
+        Path("wishes", name).write_text(f"until times/{other}")
+    work = Path("work.py").read_text() + "import os; print('GPUs', os.environ['CUDA_VISIBLE_DEVICES'])\n"
+    Path("work.py").write_text(work)
+    lines: dict[str, list[str]] = {}
+    run_stage = reproduce.run_stage
+    monkeypatch.setattr(
+        reproduce, "run_stage", lambda name, log, *a, **k: run_stage(name, lines.setdefault(name, []).append, *a, **k)
+    )
+    assert _flow("tiny", "other").is_completed()
+    assert {line for name in ("train@tiny", "train@other") for line in lines[name]} >= {"GPUs 4", "GPUs 5"}
+    assert "GPUs 4,5" in lines["shards@one"]
+
+
+def test_a_number_of_slots_that_is_none_is_one_line(workspace: Path) -> None:
+    out, error = _start("tiny", REPRODUCE_SIDE_BY_SIDE="many").communicate(timeout=120)
+    assert (out, error) == ("", "error: REPRODUCE_SIDE_BY_SIDE=many: not a number of trainings; set it to 1, 2, ...\n")
+
+
 def test_an_unknown_experiment_is_one_line_and_starts_nothing(workspace: Path) -> None:
     process = _start("tny")
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate(timeout=120)
     assert (process.returncode, out) == (2, "")
     assert error == "error: params.yaml: no experiment 'tny'; did you mean 'tiny'?\n"
     assert not Path(".prefect").exists()
@@ -135,7 +202,7 @@ def test_a_stopped_flow_leaves_nothing_behind(workspace: Path, prefect_server: s
         time.sleep(0.1)
     time.sleep(0.3)
     flow.send_signal(number)
-    out, error = flow.communicate(timeout=30)
+    out, error = flow.communicate(timeout=120)
     assert flow.returncode == 128 + number, error
     assert "Traceback" not in out + error
     assert reproduce.marked("TEST_FLOW", str(workspace)) == []

@@ -60,12 +60,18 @@ def test_what_the_check_refuses_is_bad_input(workspace: Path) -> None:
 
 @pytest.mark.fault("F35")
 def test_waits_for_who_has_the_stage_and_then_finds_it_done(workspace: Path) -> None:
-    Path("wishes/corpus@one").write_text("sleep 3")
+    Path("wishes/corpus@one").write_text("until told")
     first = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "-s", "corpus@one"])
     while not Path("times/corpus@one").exists():
         time.sleep(0.05)
     log: list[str] = []
-    _run("corpus@one", log)
+
+    def note(line: str) -> None:
+        log.append(line)
+        if line.startswith("waiting"):
+            Path("told").touch()
+
+    run_stage("corpus@one", note, Run(id=f"test {time.time()}"))
     assert first.wait() == 0
     assert Path("times/corpus@one").read_text().count("start") == 1
     assert [line for line in log if line.startswith(f"waiting: process {first.pid} (")]
@@ -114,7 +120,7 @@ def test_a_run_that_ends_leaves_no_process_and_starts_none(workspace: Path) -> N
     while not Path("times/corpus@one").exists():
         time.sleep(0.05)
     run.end(grace=1.0)
-    thread.join(15)
+    thread.join(60)
     assert ended and ended[0].stopped
     with pytest.raises(StageError, match="corpus@two"):
         run_stage("corpus@two", print, run)

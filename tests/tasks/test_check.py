@@ -127,6 +127,13 @@ def test_an_unknown_experiment_ends_with_one_line_at_once(project):
     assert run.stderr == "error: params.yaml: no experiment 'tinny'; did you mean 'tiny'?\n"
 
 
+def test_a_pattern_stands_for_all_experiments_that_it_fits(project):
+    check(["multi30k", "t[hi]ny"])
+    assert sorted(path.stem for path in (project / "data" / "sources").iterdir()) == ["multi30k", "software-ui-en-de"]
+    with pytest.raises(InputError, match=r"no experiment 'multi30k\?\?'; did you mean 'multi30k'"):
+        check(["multi30k??"])
+
+
 def test_the_check_loads_no_heavy_library():
     code = "import sys, tasks.check; sys.exit(bool({'torch', 'mlflow', 'pyarrow', 'numpy'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=PROJECT, check=False).returncode == 0

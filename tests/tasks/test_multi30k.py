@@ -1,5 +1,6 @@
 """The page on Multi30k: published beside measured, kinds of BLEU apart, and the spread over seeds."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,14 @@ def test_other_languages_and_test_sets_are_not_on_the_page_and_what_was_not_run_
     assert [row[1] for row in rows(page, "two")] == ["not run", "not run"]
     assert not rows(page, "three")
     assert not rows(page, "four")
+
+
+def test_an_experiment_that_failed_says_where_and_why() -> None:
+    failure = {"stage": "train@two", "error": "no room", "date": "2026-11-30"}
+    failed = replace(results(params(), {"one": score(41.0)}), failures={"two": failure, "one": failure})
+    page = multi30k(failed)
+    assert [row[1] for row in rows(page, "two")] == ["failed in train@two: no room"] * 2
+    assert "**one** failed in train@two: no room (2026-11-30)" in page
 
 
 def test_the_spread_over_seeds_is_the_mean_and_the_sample_deviation() -> None:

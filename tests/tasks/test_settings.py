@@ -97,6 +97,23 @@ def test_the_treebank_is_the_papers_in_the_usual_division() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("ee", {}, "sweeps.ee: no experiment 'ee'; did you mean 'e'"),
+        ("e", {"corpus": "d"}, "sweeps.e.corpus is d, but that of the experiment is c"),
+        ("e", {"last": [1, 4]}, "sweeps.e.last: 4 are averaged, but the training keeps 3"),
+        ("e", {"last": []}, "sweeps.e.last: .*at least 1 item"),
+        ("e", {"alphas": [1.0]}, "sweeps.e.alphas is not a setting"),
+    ],
+)
+def test_a_mistake_in_a_sweep_is_named(tmp_path: Path, name: str, changes: dict[str, Any], message: str) -> None:
+    sweep = {"corpus": "c", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.0, 0.6]}
+    read(tmp_path, {**params(), "sweeps": {"e": sweep}})
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, {**params(), "sweeps": {name: {**sweep, **changes}}})
+
+
+@pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [
         (("experiments", "e", "model"), "d_modell", 3, "model.d_modell is not a setting; did you mean 'd_model'"),

@@ -1,6 +1,7 @@
 """The tables: the paper's numbers as the paper's, ours from stored scores, and nothing where nothing ran."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import yaml
 
 from tasks import table2 as page
-from tasks.curves import draw_curves
+from tasks.figures.curves import draw_curves
 from tasks.results import PAPER, Results, Scores, read_scores
 from tasks.settings import Params
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
@@ -97,6 +98,14 @@ def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_an
 
 def test_a_row_that_was_not_run_says_so() -> None:
     assert "| unrun | test | made-up en-xx | not run |" in page.table2(results({"e": scores()}))
+
+
+def test_a_row_that_failed_says_where_and_why() -> None:
+    failure = {"stage": "train@unrun", "error": "no room | for\nthe model", "date": "2026-11-30T10:00:00+00:00"}
+    page_of_both = page.table2(replace(results({"e": scores()}), failures={"unrun": failure, "e": failure}))
+    assert "| unrun | test | made-up en-xx | failed in train@unrun: no room \\\\| for the model |" in page_of_both
+    assert "**e** failed in train@unrun" in page_of_both
+    assert "(2026-11-30T10:00:00+00:00)" in page_of_both
 
 
 def test_with_no_scores_there_are_only_the_papers_rows() -> None:

@@ -1,5 +1,6 @@
 """Table 4: the paper's rows as the paper's, ours from stored scores, and nothing where nothing ran."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,13 @@ def test_what_did_not_run_says_so() -> None:
     assert "| unrun | made-up trees | not run |" in table
     assert "Nothing has been measured yet." not in table
     assert "Nothing has been measured yet." in table4(results({}))
+
+
+def test_what_failed_says_where_and_why() -> None:
+    failure = {"stage": "train@unrun", "error": "no room", "date": "2026-11-30"}
+    page = table4(replace(results({"parser": scores()}), failures={"unrun": failure, "parser": failure}))
+    assert "| unrun | made-up trees | failed in train@unrun: no room |" in page
+    assert "**parser** failed in train@unrun: no room (2026-11-30)" in page
 
 
 def test_the_papers_rows_are_all_there() -> None:

@@ -1,31 +1,45 @@
 """MLflow: one run for all stages of an experiment, and no failure of it stops a stage."""
 
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
+from tasks.mlflow_link import compare_page
 from tasks.tracking import PROJECT, tracked
 from tests.workspace import ROOT, environment
 from transformer.errors import InputError
 
 
+@pytest.fixture(scope="module")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of MLflow, which take seconds to make."""
+    from mlflow.tracking import MlflowClient
+
+    path = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{path}").search_experiments()
+    return path
+
+
 @pytest.fixture(autouse=True)
-def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def local(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(empty_database, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return tmp_path
 
 
-def found(folder: Path) -> list:  # type: ignore[type-arg]
+def found(folder: Path, query: str = "") -> list:  # type: ignore[type-arg]
     from mlflow.tracking import MlflowClient
 
     client = MlflowClient(f"sqlite:///{folder}/mlflow.db")
     project = client.get_experiment_by_name(PROJECT)
     assert project is not None
-    return client.search_runs([project.experiment_id])
+    return client.search_runs([project.experiment_id], query)
 
 
 def test_stages_share_a_run_and_it_fails_with_a_stage(local: Path) -> None:
@@ -65,14 +79,66 @@ def test_a_server_that_is_down_costs_seconds_and_a_warning(
 
 @pytest.mark.fault("F33")
 def test_processes_that_find_no_database_make_it_one_after_another(local: Path) -> None:
-    script = "from tasks.tracking import tracked\nwith tracked('e', None) as run: run.metrics(1, {'loss': 1.0})"
+    """Also the run of the table that all of them belong to is made once."""
+    Path("mlflow.db").unlink()
+    script = (
+        "import sys; from tasks.tracking import tracked\n"
+        "with tracked(sys.argv[1], None) as run: run.metrics(1, {'loss': 1.0})"
+    )
+    names = {"table3-A1": "row A1", "table3-A2": "row A2", "base": "base"}
     jobs = [
         subprocess.Popen(
-            [sys.executable, "-c", script], cwd=local, env=environment(PYTHONPATH=str(ROOT)), stderr=subprocess.PIPE
+            [sys.executable, "-c", script, name],
+            cwd=local, env=environment(PYTHONPATH=str(ROOT)), stderr=subprocess.PIPE,
         )
-        for _ in range(3)
-    ]
+        for name in names
+    ]  # fmt: skip
     for job in jobs:
-        _, errors = job.communicate(timeout=120)
+        _, errors = job.communicate(timeout=200)
         assert b"warning: MLflow" not in errors
-    assert len(found(local)) == 3
+    rows, (table,) = (
+        [run for run in found(local) if ("rows_of" in run.data.tags) == is_table] for is_table in (False, True)
+    )
+    assert (table.info.run_name, table.info.status) == ("Table 3", "FINISHED")
+    assert {run.data.tags["experiment"]: run.info.run_name for run in rows} == names
+    assert {run.data.tags["mlflow.parentRunId"] for run in rows} == {table.info.run_id}
+
+
+def test_rows_have_names_and_tags_to_be_found_by(local: Path) -> None:
+    for name in ("tiny", "big", "table3-tiny-C5-seed2"):
+        with tracked(name, None):
+            pass
+    by_name = {run.info.run_name: run for run in found(local)}
+    laptop = "Table 3 at laptop size"
+    assert set(by_name) == {"tiny", "Table 3", "big", laptop, "row C5 at laptop size, seed 2"}
+    tags = by_name["row C5 at laptop size, seed 2"].data.tags
+    assert (tags["table"], tags["row"], tags["experiment"]) == (laptop, "C5", "table3-tiny-C5-seed2")
+    assert tags["mlflow.parentRunId"] == by_name[laptop].info.run_id
+    assert "mlflow.parentRunId" not in by_name["tiny"].data.tags
+    assert [run.info.run_name for run in found(local, "tags.table = 'Table 3'")] == ["big"]
+
+
+def test_a_run_from_before_its_table_joins_it(local: Path) -> None:
+    with tracked("tiny", None) as run:
+        pass
+    with tracked("base", run.run_id):
+        pass
+    (table,) = found(local, "tags.rows_of = 'table3'")
+    (row,) = found(local, "tags.row = 'base'")
+    assert (row.info.run_id, row.data.tags["mlflow.parentRunId"]) == (run.run_id, table.info.run_id)
+
+
+def test_the_link_opens_the_newest_runs_of_experiments_side_by_side(
+    local: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = {}
+    for name in ("base", "base", "big", "tiny"):
+        with tracked(name, None) as run:
+            runs[name] = run.run_id
+    project = found(local)[0].info.experiment_id
+    lists = {"runs": f'["{runs["base"]}", "{runs["big"]}"]', "experiments": f'["{project}"]'}
+    monkeypatch.setenv("REPRODUCE_MLFLOW_PORT", "5009")
+    page, _, query = compare_page(["base", "big"]).partition("?")
+    assert (page, dict(parse_qsl(query))) == ("http://127.0.0.1:5009/#/compare-runs", lists)
+    with pytest.raises(InputError, match="no run of experiment 'news'"):
+        compare_page(["base", "news"])

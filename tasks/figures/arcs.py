@@ -1,0 +1,80 @@
+"""Two columns of words with lines between them, the thicker the larger the weight."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tasks.figures.svg import LETTER, document, element, text
+
+PALEST = 0.04  # a smaller weight is not drawn
+COLOURS = ["#c03028", "#2060b0", "#208040", "#a06000", "#8030a0", "#008080", "#606060", "#d05090"]
+DASHES = ["", "8 3", "2 3", "10 3 2 3"]
+ROW, BETWEEN, MARGIN, TOP = 20, 170, 14, 64
+
+
+class Line(NamedTuple):
+    """From the word `query` of the left column to the word `key` of the right one."""
+
+    head: int
+    query: int
+    key: int
+    weight: float
+
+
+class Panel(NamedTuple):
+    """Both columns once, with some of the lines. Those of one head are blue; else each head has a style of its own."""
+
+    title: str
+    lines: list[Line]
+
+
+def write_arcs(
+    path: Path, title: str, left_words: list[str], right_words: list[str], panels: list[Panel], bold: int | None = None
+) -> None:
+    """Panels beside each other; `bold` is a row of the left column. Write SVG."""
+    left, right = (LETTER * max(map(len, side)) + MARGIN for side in (left_words, right_words))
+    width = left + BETWEEN + right
+    heads = [sorted({line.head for line in panel.lines}) for panel in panels]
+    legend = max(map(len, heads)) if max(map(len, heads)) > 1 else 0
+    height = TOP + ROW * (max(len(left_words), len(right_words)) + legend) + 2 * MARGIN
+    parts = [text(MARGIN, 24, title, font_size=15, font_weight="bold")]
+    for number, panel in enumerate(panels):
+        x = number * width + left
+        parts.append(text(x + BETWEEN / 2, 48, panel.title, text_anchor="middle"))
+        parts += [_word(x - 5, row, word, "end", row == bold) for row, word in enumerate(left_words)]
+        parts += [_word(x + BETWEEN + 5, row, word, "start", False) for row, word in enumerate(right_words)]
+        parts += [_arc(x, line, len(heads[number]) == 1) for line in panel.lines if line.weight >= PALEST]
+        parts += [
+            _legend(x, height - MARGIN - ROW * row, head) for row, head in enumerate(reversed(heads[0])) if legend
+        ]
+    longest = LETTER * 1.2 * len(title) + 2 * MARGIN
+    path.write_text(document(max(width * len(panels), longest), height, parts), encoding="utf-8")
+
+
+def told(head: int) -> str:
+    """Its name; people count from 1."""
+    return f"head {head + 1}"
+
+
+def _word(x: float, row: int, word: str, anchor: str, bold: bool) -> str:
+    weight = {"font_weight": "bold"} if bold else {}
+    return text(x, TOP + ROW * row + 14, word, text_anchor=anchor, **weight)
+
+
+def _arc(x: float, line: Line, one_head: bool) -> str:
+    start, end = (TOP + ROW * row + 10 for row in (line.query, line.key))
+    middle = x + BETWEEN / 2
+    way = f"M{x:.0f} {start}C{middle:.0f} {start} {middle:.0f} {end} {x + BETWEEN:.0f} {end}"
+    style = {"stroke": "#124a8c"} if one_head else _style(line.head)
+    strength = {"stroke_width": 0.5 + 5 * line.weight, "stroke_opacity": 0.25 + 0.75 * line.weight}
+    return element("path", d=way, fill="none", **style, **strength)
+
+
+def _legend(x: float, y: float, head: int) -> str:
+    sample = element("path", d=f"M{x:.0f} {y - 4:.0f}h60", fill="none", stroke_width=3, **_style(head))
+    return sample + text(x + 68, y, told(head))
+
+
+def _style(head: int) -> dict[str, Any]:
+    dashes = DASHES[head % len(DASHES)]
+    colour = {"stroke": COLOURS[head % len(COLOURS)]}
+    return {**colour, "stroke_dasharray": dashes} if dashes else colour

@@ -1,0 +1,37 @@
+"""Learning curves: perplexity by update, of all experiments in one plot."""
+
+from pathlib import Path
+from typing import Any
+
+from tasks.figures.plots import NOTHING, plot, styles
+from tasks.results import Scores
+from tasks.table3_rows import parse_name
+
+
+def draw_curves(scores: Scores, path: Path) -> None:
+    """Perplexity on the valid split, and of the training, by update; one line for each experiment.
+
+    The many rows of Table 3 that are variants are thin grey lines, of the valid split only, with one name.
+    """
+    variants = [name for name in scores if name not in ("base", "big") and parse_name(name)]
+    with plot(path) as (axes,):
+        for name in variants:
+            label = f"{len(variants)} rows of Table 3, valid" if name == variants[0] else None
+            axes.plot(*_valid(scores[name]), color="0.6", linewidth=0.6, label=label)
+        others = {name: score for name, score in scores.items() if name not in variants}
+        for style, (name, score) in zip(styles(), others.items(), strict=False):
+            curve = score["training"]["curve"]
+            updates, perplexities = zip(*((point["update"], point["perplexity"]) for point in curve), strict=True)
+            axes.plot(updates, perplexities, color=style["color"], alpha=0.3, linewidth=1)
+            axes.plot(*_valid(score), **style, label=f"{name}, valid (faint: training)")
+        axes.set(xlabel="updates", ylabel="perplexity per sub-word", yscale="log")
+        axes.grid(alpha=0.3, which="both")
+        if scores:
+            axes.legend()
+        else:
+            axes.text(0.5, 0.5, NOTHING, ha="center", transform=axes.transAxes)
+
+
+def _valid(score: dict[str, Any]) -> tuple[list[int], list[float]]:
+    points = [point for point in score["training"]["curve"] if "valid_perplexity" in point]
+    return [point["update"] for point in points], [point["valid_perplexity"] for point in points]

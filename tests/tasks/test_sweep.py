@@ -1,0 +1,105 @@
+"""Sweeps: each point is what the experiment with those settings would come to, and no point is measured twice."""
+
+import io
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import sentencepiece
+
+from tasks import sweep
+from tasks.average import write_model
+from tasks.lines import write_lines
+from tasks.metrics import papers_bleu, plain_bleu
+from tasks.settings import Averaging
+from tests.random_model import VOCABULARY, random_model
+from tests.workspace import sentences
+from transformer.checkpoints import write_snapshot
+from transformer.errors import InputError
+from transformer.files import read_json, sha256, write_json
+from transformer.perplexity import perplexity
+from transformer.settings import SearchSettings
+from transformer.translator import Translator
+
+SEARCH = SearchSettings(beam=4, penalty="paper", length_penalty=0.6, extra_length=8)
+SETTINGS = SimpleNamespace(corpus="c", averaging=Averaging(last=3), search=SEARCH)
+GRID = SimpleNamespace(last=[1, 3], beams=[1, 4], length_penalties=[0.6])
+PAIRS = sentences(12, seed=3)
+
+
+@pytest.fixture
+def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A folder with three snapshots of random weights; what its training.json says."""
+    monkeypatch.chdir(tmp_path)
+    for update in (10, 20, 30):
+        write_snapshot(Path("runs/e/weights"), update, random_model(seed=update, noise=0.0), keep=3)
+    subwords = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter([line for pair in sentences(50, seed=1) for line in pair]), model_writer=subwords,
+        vocab_size=VOCABULARY, model_type="bpe", pad_id=0, unk_id=1, bos_id=2, eos_id=3, minloglevel=2,
+    )  # fmt: skip
+    for folder in ("data/subwords/c", "data/corpora/c"):
+        Path(folder).mkdir(parents=True)
+    model = Path("data/subwords/c/subwords.model")
+    model.write_bytes(subwords.getvalue())
+    write_json(model.with_suffix(".json"), {"text": {"lowercase": False, "tokenise": "none"}})
+    write_json(Path("data/corpora/c/corpus.json"), {"sha256": {"valid.en": "aa"}})
+    for language, lines in zip(("en", "xx"), zip(*PAIRS, strict=True), strict=True):
+        write_lines(Path(f"data/corpora/c/valid.{language}"), lines)
+    return {
+        "experiment": "e", "corpus": "c", "preset": "test", "date": "2026-11-29T10:00:00+00:00", "update": 30,
+        "languages": {"source": "en", "target": "xx"}, "model": random_model().settings.model_dump(),
+        "hashes": {"subwords": sha256(model)}, "mlflow_run": None, "vocabulary": VOCABULARY, "parameters": 1,
+        "target_tokens": 1, "seconds": 1.0, "curve": [{"valid_perplexity": 1.0}],
+        "made_by": [{"commit": "c0", "machine": {"device": "some processor"}}],
+    }  # fmt: skip
+
+
+def measure(training: dict[str, Any], wanted: list[sweep.Point]) -> dict[sweep.Point, dict[str, Any]]:
+    return sweep.measure(wanted, SETTINGS, Path("runs/e"), training, Path("data/corpora/c"))
+
+
+def test_each_point_is_what_the_stages_make_of_an_experiment_with_its_settings(training: dict[str, Any]) -> None:
+    by_averaging, by_search = sweep.points(SETTINGS, GRID)
+    found = measure(training, [*by_averaging, *by_search])
+    assert [(point.last, point.search.beam) for point in found] == [(1, 4), (3, 4), (3, 1)]
+    sources, references = (list(side) for side in zip(*PAIRS, strict=True))
+    for point, measured in found.items():
+        settings = SimpleNamespace(corpus="c", averaging=Averaging(last=point.last), search=point.search)
+        write_model(settings, Path("runs/e/weights"), training, Path("models/e"))
+        translator = Translator.load("models/e")
+        outputs = translator.translate(sources)
+        assert measured["bleu"] == plain_bleu(outputs, references)["score"]
+        assert measured["bleu_paper"] == papers_bleu(outputs, references, "xx")["score"]
+        assert measured["perplexity"] == perplexity(translator, sources, references)["per_subword"]
+        assert (measured["last"], measured["beam"]) == (point.last, point.search.beam)
+    assert len({measured["perplexity"] for measured in found.values()}) == 2  # of one and of three weights
+
+
+def test_an_interrupted_sweep_goes_on_and_another_training_begins_anew(
+    training: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (averaging, _), real, searched = sweep.points(SETTINGS, GRID), sweep.translate_and_score, []
+
+    def interrupted(translator: Translator, search: SearchSettings, valid: sweep.Valid) -> dict[str, Any]:
+        searched.append(search)
+        if len(searched) == 2:
+            raise KeyboardInterrupt
+        return real(translator, search, valid)
+
+    monkeypatch.setattr(sweep, "translate_and_score", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        measure(training, averaging)
+    assert len(read_json(Path("runs/e/sweep.json"))["points"]) == 1
+    first = measure(training, averaging)
+    assert (len(searched), len(first)) == (3, 2)
+    assert measure(training, averaging) == first
+    assert len(searched) == 3
+    measure({**training, "date": "2026-11-30T10:00:00+00:00"}, averaging)
+    assert len(searched) == 5
+
+
+def test_more_weights_than_there_are_are_refused(training: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="has 3 snapshots"):
+        measure(training, [sweep.Point(4, SEARCH)])
