@@ -12,7 +12,6 @@ from dvc.repo import Repo
 from flows.errors import BadInput
 
 # An experiment is done when these are: score@EXPERIMENT, and those of the others that there are for it.
-LAST_STAGES = ("score", "sweep", "attention")
 
 
 @dataclass(frozen=True)
@@ -24,13 +23,15 @@ class Plan:
     needs: dict[str, list[str]]
     """Of each experiment, which of `needed` it needs."""
     in_slots: set[str]
-    """Those marked with `meta: {slot: true}`, and those that read from them."""
+    """Trainings, which dvc.yaml marks with `meta: {slot: true}`, and what reads from them."""
     tables: list[Path]
     """Markdown files that the downstream stages write."""
 
 
 def read_plan(patterns: list[str]) -> Plan:
-    """The stages that the last ones of the experiments need, and those that read from what these write.
+    """The stages of the experiments with all that they need, and those of no experiment that read from them.
+
+    The stages of an experiment E are those that are called X@E and are a training or read from one.
 
     Args:
         patterns: names of experiments, or shell patterns of such names.
@@ -46,23 +47,26 @@ def read_plan(patterns: list[str]) -> Plan:
         raise BadInput(" ".join(str(error).split())) from None
     stages = {stage.addressing: stage for stage in index.stages}
     names = networkx.relabel_nodes(graph, {stage: name for name, stage in stages.items()})
-    targets = {
-        name: [last for stage in LAST_STAGES if (last := f"{stage}@{name}") in stages]
-        for name in _matching(patterns, list(stages))
-    }
+    marked = [name for name, stage in stages.items() if (stage.meta or {}).get("slot")]
+    in_slots = set(marked).union(*(networkx.ancestors(names, name) for name in marked))
+    experiments: dict[str, list[str]] = {}
+    for name in stages:
+        if name in in_slots and "@" in name:
+            experiments.setdefault(name.partition("@")[2], []).append(name)
     needs = {
-        name: set(last).union(*(networkx.descendants(names, one) for one in last)) for name, last in targets.items()
+        name: set(experiments[name]).union(*(networkx.descendants(names, one) for one in experiments[name]))
+        for name in _matching(patterns, list(experiments))
     }
     needed = set().union(*needs.values())
-    downstream = set().union(*(networkx.ancestors(names, one) for last in targets.values() for one in last)) - needed
-    marked = {name for name in needed if (stages[name].meta or {}).get("slot")}
-    rank = {one: number for number, last in reversed(list(enumerate(needs.values()))) for one in last}
+    readers = set().union(*(networkx.ancestors(names, one) for name in needs for one in experiments[name]))
+    downstream = readers.difference(needed, *experiments.values())
+    rank = {one: number for number, all_of_it in reversed(list(enumerate(needs.values()))) for one in all_of_it}
     order = list(networkx.lexicographical_topological_sort(names.reverse(), key=lambda one: (rank.get(one, -1), one)))
     return Plan(
         needed={name: sorted(names.successors(name)) for name in order if name in needed},
         downstream={name: sorted(names.successors(name)) for name in order if name in downstream},
-        needs={name: [one for one in order if one in needs[name]] for name in targets},
-        in_slots=needed & marked.union(*(networkx.ancestors(names, name) for name in marked)),
+        needs={name: [one for one in order if one in all_of_it] for name, all_of_it in needs.items()},
+        in_slots=needed & in_slots,
         tables=[
             Path(out.fs_path)
             for name in order
@@ -90,9 +94,8 @@ def out_of_date(stages: dict[str, list[str]]) -> set[str]:
     return changed
 
 
-def _matching(patterns: list[str], stages: list[str]) -> list[str]:
+def _matching(patterns: list[str], known: list[str]) -> list[str]:
     """The experiments of these names and patterns, each once."""
-    known = [name.partition("@")[2] for name in stages if name.startswith(f"{LAST_STAGES[0]}@")]
     found: dict[str, None] = {}
     for pattern in patterns:
         matching = [name for name in known if fnmatchcase(name, pattern)]

@@ -62,8 +62,8 @@ def write_reports(results: Results, folder: Path) -> None:
     for name, text in texts.items():
         if kept := write_page(folder / name, text):
             print(
-                f"{folder / name} was changed by hand: it is written anew, and what stood there is now {kept}. "
-                "A change that lasts belongs into what writes it: tasks/report.py names the module.",
+                f"{folder / name} was not as the last report had left it: what stood there is now {kept}. "
+                "A change that lasts belongs into what writes the page: tasks/report.py names the module.",
                 file=sys.stderr,
             )
     for name, data in DATA.items():

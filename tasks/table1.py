@@ -109,8 +109,8 @@ def exponents(layers: Layers, paper: dict[str, Any]) -> str:
             known = str(row["exponents"][axis]) if layer in printed else "–"
             formula = row["complexity"] if layer in printed else f"{row['complexity']} + n · d²"
             points = line(layers, layer, axis)
-            fitted = (f"{exponent(points, axis, measure):.2f}" for measure in MEASURES.values())
-            rows.append([layer, formula, axis, known, *fitted])
+            fitted = (round(exponent(points, axis, measure), 2) + 0.0 for measure in MEASURES.values())  # no -0.00
+            rows.append([layer, formula, axis, known, *(f"{slope:.2f}" for slope in fitted)])
     return table(header, rows)
 
 
@@ -118,7 +118,7 @@ def exponent(points: Points, axis: str, measure: Callable[[dict[str, Any]], floa
     """The slope of log(measure) over log(size), by least squares through the FITTED largest sizes."""
     largest = points[-FITTED:]
     slope = np.polyfit(np.log([point[axis] for point in largest]), np.log([measure(p) for p in largest]), 1)[0]
-    return float(slope) + 0.0  # no -0.00
+    return float(slope)
 
 
 def sizes(layers: Layers, axis: str) -> str:

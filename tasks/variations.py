@@ -69,7 +69,7 @@ def variations(results: Results, table: str) -> list[Variation]:
 
 
 def _measured(results: Results, name: str) -> Measured | None:
-    """What an experiment gave; where its scores are of averaged weights, what its sweep has of the last ones."""
+    """What an experiment gave; where its scores are of averaged weights, what a sweep of this training has."""
     score = results.scores.get(name)
     if not score:
         return None
@@ -78,8 +78,8 @@ def _measured(results: Results, name: str) -> Measured | None:
         perplexity = score["splits"]["valid"]["perplexity"]["per_subword"]
         bleu, bleu_paper = valid["bleu"]["score"], valid["bleu_paper"]["score"]
         return Measured(perplexity, bleu, bleu_paper, training["parameters"])
-    windows = results.sweeps.get(name, {}).get("averaging", [])
-    for window in windows:
+    sweep = results.sweeps.get(name)
+    for window in sweep["averaging"] if sweep and sweep["training"]["date"] == training["date"] else []:
         if window["last"] == 1:
             return Measured(window["perplexity"], window["bleu"], window["bleu_paper"], training["parameters"])
     return Measured(training["curve"][-1]["valid_perplexity"], None, None, training["parameters"])

@@ -209,7 +209,7 @@ def test_a_page_changed_by_hand_is_noticed_and_kept(by_dvc: tuple[Path, str]) ->
     assert "reports/table2.md" in changed_stages(project)["report"]
     done = run("dvc", "repro", "--single-item", "report", cwd=project)
     assert done.returncode == 0, done.stderr
-    assert "reports/table2.md was changed by hand" in done.stderr
+    assert "reports/table2.md was not as the last report had left it" in done.stderr
     assert page.read_text() == before
     assert [path.read_text() for path in page.parent.glob("table2.edited-*.md")] == [edited]
 

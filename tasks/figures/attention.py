@@ -40,7 +40,9 @@ def most_different(attention: Seen) -> list[int]:
 
     heads = range(len(attention.heads))
     pairs = [(a, b) for a in heads for b in heads if a < b]
-    return list(max(pairs, key=distance)) if pairs else [0]
+    if not pairs:
+        return [0]
+    return list(max(pairs, key=distance))
 
 
 def draw_far(attention: Stored, params: dict[str, AttentionPicture], path: Path) -> None:

@@ -29,6 +29,19 @@ def test_needs_of_one_experiment_and_nothing_else(workspace: Path) -> None:
     assert [path.name for path in plan.tables] == ["table.md"]
 
 
+def test_experiments_that_share_a_training_are_told_apart(workspace: Path) -> None:
+    """`other` also reads what `tiny` trained."""
+    stages = Path("dvc.yaml").read_text()
+    sweep = stages.index("  sweep:")
+    Path("dvc.yaml").write_text(stages[:sweep] + stages[sweep:].replace("models/${key}", "models/tiny"))
+    Path("params.yaml").write_text(Path("params.yaml").read_text().replace("sweeps: {tiny: {}}", "sweeps: {other: {}}"))
+    plan = read_plan(["tiny"])
+    assert (list(plan.needed)[-1], list(plan.downstream)) == ("score@tiny", ["report"])
+    plan = read_plan(["other"])
+    assert set(plan.needed) >= {"sweep@other", "score@other", "train@tiny"}
+    assert "score@tiny" not in plan.needed | plan.downstream
+
+
 def test_two_experiments_share_one_plan(workspace: Path) -> None:
     plan = read_plan(["tiny", "other", "tiny"])
     assert len(plan.needed) == 9

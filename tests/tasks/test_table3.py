@@ -129,8 +129,11 @@ def test_of_averaged_weights_only_the_perplexity_of_the_last_ones_is_taken_until
     assert cells(table3(results(averaged)), "base")[0][2:] == ["1", "4.92", "6.66", "25.8", "", "", "65", "0.65"]
     windows = [{"last": 2, "bleu": 30.0, "bleu_paper": 30.0, "perplexity": 4.0},
                {"last": 1, "bleu": 24.0, "bleu_paper": 25.0, "perplexity": 6.6}]  # fmt: skip
-    page = table3(results(averaged, sweeps={"base": {"averaging": windows}}))
+    sweep = {"averaging": windows, "training": {"date": averaged["base"]["training"]["date"]}}
+    page = table3(results(averaged, sweeps={"base": sweep}))
     assert cells(page, "base")[0][2:] == ["1", "4.92", "6.60", "25.8", "25.00", "24.00", "65", "0.65"]
+    sweep["training"]["date"] = "2026-01-01T10:00:00+00:00"  # of a training before this one
+    assert cells(table3(results(averaged, sweeps={"base": sweep})), "base")[0][6:8] == ["", ""]
 
 
 def test_the_page_says_how_much_base_still_learned_at_the_end() -> None:

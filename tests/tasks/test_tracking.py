@@ -105,17 +105,19 @@ def test_processes_that_find_no_database_make_it_one_after_another(local: Path) 
 
 
 def test_rows_have_names_and_tags_to_be_found_by(local: Path) -> None:
-    for name in ("tiny", "big", "table3-tiny-C5-seed2"):
+    for name in ("tiny", "big", "table3-B1", "table3-tiny-C5-seed2"):
         with tracked(name, None):
             pass
     by_name = {run.info.run_name: run for run in found(local)}
     laptop = "Table 3 at laptop size"
-    assert set(by_name) == {"tiny", "Table 3", "big", laptop, "row C5 at laptop size, seed 2"}
+    assert set(by_name) == {"tiny", "Table 3", "big", "row B1", laptop, "row C5 at laptop size, seed 2"}
     tags = by_name["row C5 at laptop size, seed 2"].data.tags
     assert (tags["table"], tags["row"], tags["experiment"]) == (laptop, "C5", "table3-tiny-C5-seed2")
     assert tags["mlflow.parentRunId"] == by_name[laptop].info.run_id
     assert "mlflow.parentRunId" not in by_name["tiny"].data.tags
-    assert [run.info.run_name for run in found(local, "tags.table = 'Table 3'")] == ["big"]
+    # The searches in the README.
+    assert {run.info.run_name for run in found(local, 'tags.table = "Table 3"')} == {"big", "row B1"}
+    assert [run.info.run_name for run in found(local, 'tags.table = "Table 3" and tags.row LIKE "b%"')] == ["big"]
 
 
 def test_a_run_from_before_its_table_joins_it(local: Path) -> None:

@@ -10,8 +10,8 @@ from tasks.figures import FIGURES
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, shown
 from tasks.figures.sweeps import draw_averaging, draw_search
-from tasks.report import PAGES
-from tasks.results import PAPER, Results
+from tasks.report import write_reports
+from tasks.results import PAPER, PUBLISHED, Results
 from tasks.settings import Params
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 
@@ -20,7 +20,9 @@ PARAMS = Params.model_validate({
     "presets": PRESETS,
     "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
-NOTHING = Results(PARAMS, {}, {}, {}, None, [], yaml.safe_load(PAPER.read_text()), {})
+NOTHING = Results(
+    PARAMS, {}, {}, {}, None, [], yaml.safe_load(PAPER.read_text()), yaml.safe_load(PUBLISHED.read_text())
+)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -34,10 +36,12 @@ def test_each_can_be_drawn_before_anything_is_measured(tmp_path: Path, name: str
     assert FIGURES[name].title and FIGURES[name].caption.endswith(".")
 
 
-def test_dvc_knows_what_the_report_writes_and_which_modules_draw_it() -> None:
+def test_dvc_knows_what_the_report_writes_and_which_modules_draw_it(tmp_path: Path) -> None:
     stage = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["report"]
-    listed = [name for entry in stage["outs"] for name in entry]
-    assert set(listed) == {f"reports/{name}" for name in PAGES} | {f"reports/figures/{name}" for name in FIGURES}
+    (tmp_path / "reports/figures").mkdir(parents=True)
+    write_reports(NOTHING, tmp_path / "reports")
+    written = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert written == {name for entry in stage["outs"] for name in entry}
     assert "tasks/figures" in stage["deps"]
 
 
