@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined
 
 from tasks.markdown import settings, short_commit
-from tasks.page_sections import Picture, Renderer, plain_html
+from tasks.page_sections import Picture, Renderer, plain_html, section_of_figures
 from tasks.provenance import how_it_was_made, trained
 from tasks.results import Results
 from tasks.table3_rows import parse_name
@@ -50,6 +50,8 @@ def index_page(results: Results, reports: Mapping[str, str], pictures: Mapping[s
         for name, text in reports.items()
     ]
     shown = "".join(section.html for section in sections)
+    if others := [picture for picture in pictures.values() if picture.data_uri not in shown]:
+        sections.append(section_of_figures(others))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         cards=[card(name, score, runs[name]) for name, score in results.scores.items() if not _is_row(name)],
@@ -58,7 +60,6 @@ def index_page(results: Results, reports: Mapping[str, str], pictures: Mapping[s
         measured=len(results.scores),
         experiments=len(results.params.experiments),
         sections=sections,
-        figures=[picture for picture in pictures.values() if picture.data_uri not in shown],
         runs=[Run(name, runs[name], plain_html(how_it_was_made(score))) for name, score in results.scores.items()]
         + [
             Run(name, said, plain_html(how_layers_were_measured(results.layers or {}))) for name, said in layers.items()

@@ -88,6 +88,8 @@ class Renderer:
             elif token.type == "paragraph_open" and (picture := self._picture(tokens[place + 1])):
                 yield _raw(picture.html())
                 place += 2
+                if [_content(token) for token in tokens[place + 1 : place + 4]] == ["", picture.caption, ""]:
+                    place += 3  # a report repeats the caption as a paragraph
             elif token.type == "heading_open" and token.tag == "h2":
                 heading = _plain(tokens[place + 1])
                 if collapsed:
@@ -173,6 +175,16 @@ def sort_value(text: str) -> float | None:
     return None
 
 
+def section_of_figures(pictures: Sequence[Picture]) -> Section:
+    """Pictures under their titles."""
+    parts = [(f"figures-{_slug(picture.title)}", picture.title) for picture in pictures]
+    html = "".join(
+        f'<h3 id="{anchor}">{escape(title)}</h3>\n{picture.html()}'
+        for (anchor, title), picture in zip(parts, pictures, strict=True)
+    )
+    return Section("figures", "Figures", parts, html)
+
+
 def plain_html(text: str) -> str:
     """Markdown as HTML, with nothing added."""
     return str(_MARKDOWN.render(text))
@@ -196,6 +208,11 @@ def _rows(tokens: Sequence[Token]) -> list[list[Token]]:
 
 def _plain(inline: Token) -> str:
     return "".join(child.content for child in inline.children or [])
+
+
+def _content(token: Token) -> str:
+    """The words of a piece of text, whatever their lines."""
+    return " ".join(token.content.split())
 
 
 def _inline(inline: Token) -> str:

@@ -101,6 +101,11 @@ def test_pictures_are_inside_and_reports_link_to_each_other_within_the_page() ->
     assert '<a href="#table4">table4</a>' in page
 
 
+def test_a_caption_is_not_said_twice() -> None:
+    assert html("![x](figures/curve.png)\n\nIt\nfalls.\n\nMore.").count("falls.") == 1
+    assert "Another." in html("![x](figures/curve.png)\n\nAnother.")
+
+
 def test_parts_have_anchors_and_long_origins_are_folded() -> None:
     section = Renderer({}, {}).section(
         "table9.md", "# Table 9: some\n\n## Measured here\n\na\n\n## Where the numbers come from\n\nb\n\n## Last\n\nc\n"
@@ -123,7 +128,8 @@ def test_what_was_measured_comes_first_and_what_was_not_is_named() -> None:
     assert f'<a href="#run-e" title="{RUN}"><span>e</span><strong>31.42</strong>' in page
     assert f'<details id="run-e"><summary>{RUN}</summary>' in page
     assert "a large fp32 product at 200 GFLOP/s" in page
-    assert '<h2 id="figures">' in page, "a figure that no report shows"
+    assert '<h3 id="figures-a-curve">A curve</h3>' in page, "a figure that no report shows"
+    assert '<a href="#figures-a-curve">A curve</a>' in page
 
 
 def test_nothing_measured() -> None:
