@@ -79,7 +79,7 @@ def origin_of_layers(layers: dict[str, Any]) -> str:
 
 
 def how_layers_were_measured(layers: dict[str, Any]) -> str:
-    """A Markdown list from reports/layers.json."""
+    """A Markdown list from reports/layers/measured.json."""
     machine = layers["machine"]
     return (
         f"- settings: {settings(layers['settings'])}\n- measured by commit {layers['commit']} on {machine['device']}; "

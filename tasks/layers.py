@@ -2,7 +2,8 @@
 
 python -m tasks.layers
 
-params.yaml -> reports/layers.json    time, operations, memory and longest chain of each layer at each size; in git
+params.yaml
+  -> reports/layers/measured.json    time, operations, memory and longest chain of each layer at each size; in git
 
 All of one layer, forward and backward, for one sequence on one core, in fp32. What the layers are stands in
 tasks/four_layers.py; tasks/table1.py makes a page of the measurements.
@@ -22,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tasks.four_layers import NAMES, make_layer
 from tasks.machine import commit, describe
-from tasks.paths import REPORTS
+from tasks.results import MEASURED
 from tasks.settings import LayersSettings, read_layers
 from transformer.errors import run_main
 from transformer.files import write_json
@@ -38,7 +39,7 @@ def main() -> None:
     torch.set_num_threads(1)
     points = measure(settings)
     made_by = {"machine": describe(1), "commit": commit(), "date": datetime.now(UTC).isoformat(timespec="seconds")}
-    write_json(REPORTS / "layers.json", {**made_by, "settings": settings.model_dump(), "points": points})
+    write_json(MEASURED, {**made_by, "settings": settings.model_dump(), "points": points})
     print(f"layers: {len(points)} points measured")
 
 

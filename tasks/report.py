@@ -3,8 +3,8 @@
 python -m tasks.report
 
 params.yaml  tasks/paper.yaml  tasks/published.yaml
-reports/{scores,sweeps,attention,failures,comparisons}/*.json  reports/layers.json
-  -> reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md
+reports/{scores,layers,sweeps,attention,failures,comparisons}/*.json
+  -> reports/table1.md  reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md
      reports/figures/* (tasks/figures/ says which)  reports/index.html, all of these in one page
      reports/metrics.json  reports/curves.csv
 """
@@ -22,6 +22,7 @@ from tasks.page_sections import Picture
 from tasks.paths import REPORTS
 from tasks.results import Results, read_results
 from tasks.summary import curves, metrics
+from tasks.table1 import table1
 from tasks.table2 import table2
 from tasks.table3 import table3
 from tasks.table4 import table4
@@ -29,6 +30,7 @@ from transformer.errors import run_main
 from transformer.files import whole_file
 
 PAGES: dict[str, Callable[[Results], str]] = {
+    "table1.md": lambda results: table1(results.layers, results.paper),
     "table2.md": lambda results: table2(results.translation),
     "table3.md": table3,
     "table4.md": lambda results: table4(results.parsing),

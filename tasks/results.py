@@ -2,7 +2,7 @@
 
     params.yaml  tasks/paper.yaml  tasks/published.yaml
     reports/scores/E.json  reports/sweeps/E.json  reports/attention/E.json  reports/failures/E.json
-    reports/comparisons/*.json  reports/layers.json
+    reports/comparisons/*.json  reports/layers/measured.json
 
 A score file holds everything the reports need of an experiment, so that a fresh clone can redraw them.
 """
@@ -21,6 +21,7 @@ from transformer.errors import InputError
 from transformer.files import read_json
 
 PAPER = Path(__file__).with_name("paper.yaml")
+MEASURED = REPORTS / "layers" / "measured.json"  # by the stage `layers`
 PUBLISHED = Path(__file__).with_name("published.yaml")
 
 Scores = dict[str, dict[str, Any]]
@@ -70,13 +71,13 @@ class Results:
 def read_results() -> Results:
     """Read all; InputError names a file that an older version wrote."""
     params = read_params()
-    names, layers = list(params.experiments), REPORTS / "layers.json"
+    names = list(params.experiments)
     return Results(
         params=params,
         scores=_read(names, lambda name: REPORTS / "scores" / f"{name}.json", read_scores),
         failures=_read(names, lambda name: REPORTS / "failures" / f"{name}.json", read_json),
         sweeps=_read(names, lambda name: REPORTS / "sweeps" / f"{name}.json", read_json),
-        layers=read_json(layers) if layers.exists() else None,
+        layers=read_json(MEASURED) if MEASURED.exists() else None,
         comparisons=[read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))],
         paper=yaml.safe_load(PAPER.read_text(encoding="utf-8")),
         published=yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")),

@@ -1,7 +1,7 @@
 """Table 1: what the paper says of its layers, and time, operations, memory and longest chain as measured here.
 
-Part of the stage `report`; writes reports/table1.md and reports/figures/layers.png from reports/layers.json, which
-`python -m tasks.layers` measures.
+Part of the stage `report`; writes reports/table1.md and reports/figures/layers.png from
+reports/layers/measured.json, which `python -m tasks.layers` measures.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from tasks.markdown import short_commit, table
 FIGURE = Path("figures/layers.png")
 FITTED = 3  # the largest sizes, through which an exponent is fitted
 
-Layers = dict[str, Any]  # reports/layers.json
+Layers = dict[str, Any]  # reports/layers/measured.json
 Points = list[dict[str, Any]]
 
 AXES = {"n": "width", "d": "length"}  # what is measured over, and the setting that says what is held fixed meanwhile

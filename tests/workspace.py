@@ -93,7 +93,7 @@ def make_workspace(folder: Path, params: dict[str, Any]) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, folder / name)
     (folder / "reports/scores").mkdir(parents=True)
-    for name in ("comparisons", "failures", "sweeps", "attention"):
+    for name in ("comparisons", "failures", "layers", "sweeps", "attention"):
         (folder / "reports" / name).mkdir()
     (folder / "params.yaml").write_text(yaml.safe_dump({"sweeps": {}, "attention": {}, **params}))
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "made for a test"]):

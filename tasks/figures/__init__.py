@@ -16,6 +16,7 @@ from tasks.figures.formulas import draw_learning_rates, draw_positions
 from tasks.figures.sweeps import draw_averaging, draw_search
 from tasks.figures.table3 import draw_table3
 from tasks.results import Results
+from tasks.table1 import draw_layers
 
 
 class Figure(NamedTuple):
@@ -48,11 +49,16 @@ FIGURES: dict[str, Figure] = {
         "Equation 3: the rate rises in a line over the warm-up and falls with the square root of the updates. A longer "
         "warm-up lowers the peak, and so does a larger model.",
     ),
+    "layers.png": Figure(
+        lambda results, path: draw_layers(results.layers, path),
+        "Table 1: time and memory of layers",
+        "What a layer takes for one sequence, forward and backward: over the length of it, and over the layer's width.",
+    ),
     "learning_curves.png": Figure(
-        lambda results, path: draw_curves(results.translation.scores, path),
+        lambda results, path: draw_curves(results.scores, path),
         "Learning curves",
         "Perplexity per sub-word by update, of the valid split and, faint, of the training. It compares only within "
-        "one vocabulary.",
+        "one vocabulary, and that of a parser is of trees.",
     ),
     "table3.png": Figure(
         draw_table3,

@@ -42,7 +42,8 @@ def most_different(attention: Seen) -> list[int]:
     pairs = [(a, b) for a in heads for b in heads if a < b]
     if not pairs:
         return [0]
-    return list(max(pairs, key=distance))
+    first, second = max(pairs, key=distance)
+    return [first, second]
 
 
 def draw_far(attention: Stored, params: dict[str, AttentionPicture], path: Path) -> None:

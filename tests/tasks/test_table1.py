@@ -14,7 +14,7 @@ POWERS = {"self-attention with projections": (2, 1), "recurrent": (1, 2), "self-
 
 
 def layers(scale: float = 1.0) -> dict[str, Any]:
-    """Times that follow the powers exactly, but for one of the smallest size; attention slower from n = 64 on."""
+    """Times that follow the powers exactly, but for those of the smallest size; attention is faster for n < d."""
     sizes = [(8, 32), (16, 32), (32, 32), (64, 32), (16, 8), (16, 16), (16, 64)]
     points = []
     for layer, (over_n, over_d) in POWERS.items():
@@ -83,7 +83,7 @@ def test_sizes_noise_machine_and_commit_are_on_the_page() -> None:
 @pytest.mark.parametrize(
     ("scale", "said"),
     [
-        (1.0, "at lengths 16, and slower at 8, 32, 64"),
+        (1.0, "at lengths 8, 16, and slower at 32, 64"),
         (1e-3, "faster here at each length measured, up to 64"),
         (1e3, "slower here at each length"),
     ],
