@@ -67,12 +67,13 @@ class Renderer:
         anchor = name.removesuffix(".md")
         title, _, body = text.partition("\n")
         tokens = _MARKDOWN.parse(body)
-        parts = []
+        parts: list[tuple[str, str]] = []
         for heading, inline in pairwise(tokens):
             if heading.type == "heading_open":
-                heading.attrSet("id", f"{anchor}-{_slug(inline.content)}")
+                within = parts[-1][0] if parts and heading.tag != "h2" else anchor  # two parts may have the same one
+                heading.attrSet("id", f"{within}-{_slug(inline.content)}")
                 if heading.tag == "h2":
-                    parts.append((str(heading.attrGet("id")), _plain(inline)))
+                    parts.append((f"{within}-{_slug(inline.content)}", _plain(inline)))
         html = _MARKDOWN.renderer.render(list(self._for_a_page(tokens, run)), _MARKDOWN.options, {})
         return Section(anchor, title.removeprefix("# "), parts, html)
 

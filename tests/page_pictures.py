@@ -19,7 +19,10 @@ from tests.workspace import ROOT
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
     "page_light.png": ("", {"color_scheme": "light", "viewport": {"width": 1280, "height": 800}}),
-    "page_dark.png": ("#table2-learning-curves", {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}}),
+    "page_dark.png": (
+        "#figures-two-heads-that-do-different-things",
+        {"color_scheme": "dark", "viewport": {"width": 360, "height": 800}},
+    ),
 }
 
 
@@ -37,6 +40,7 @@ def take_pictures(browser: Browser, page: Path, folder: Path) -> None:
     for name, (part, options) in PICTURES.items():
         tab = browser.new_page(reduced_motion="reduce", **options)
         tab.goto(page.resolve().as_uri() + part)
+        tab.locator(part or "body").wait_for()
         tab.screenshot(path=folder / name)
         tab.close()
         Image.open(folder / name).convert("RGB").quantize(256).save(folder / name, optimize=True)

@@ -117,6 +117,13 @@ def test_parts_have_anchors_and_long_origins_are_folded() -> None:
     assert ">b<" in folded and ">c<" not in folded
 
 
+def test_parts_of_parts_have_anchors_of_their_own() -> None:
+    part = "### Differences\n\na\n\n"
+    section = Renderer({}, {}).section("t.md", f"# T\n\n## Large\n\n{part}## Small\n\n{part}")
+    anchors = ["t-large", "t-large-differences", "t-small", "t-small-differences"]
+    assert re.findall(r'id="([^"]+)"', section.html) == anchors
+
+
 def test_what_was_measured_comes_first_and_what_was_not_is_named() -> None:
     score = {**scores(), "text": {"lowercase": False}}
     results = Results(
