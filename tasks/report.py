@@ -6,7 +6,7 @@ params.yaml  tasks/paper.yaml  tasks/published.yaml
 reports/{scores,layers,sweeps,attention,failures,comparisons}/*.json
   -> reports/table1.md  reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md
      reports/figures/* (tasks/figures/ says which)  reports/index.html, all of these in one page
-     reports/metrics.json  reports/curves.csv
+     reports/metrics/E.json  reports/curves.csv
 """
 
 import sys
@@ -27,7 +27,7 @@ from tasks.table2 import table2
 from tasks.table3 import table3
 from tasks.table4 import table4
 from transformer.errors import run_main
-from transformer.files import whole_file
+from transformer.files import whole_file, whole_folder
 
 PAGES: dict[str, Callable[[Results], str]] = {
     "table1.md": lambda results: table1(results.layers, results.paper),
@@ -35,10 +35,6 @@ PAGES: dict[str, Callable[[Results], str]] = {
     "table3.md": table3,
     "table4.md": lambda results: table4(results.parsing),
     "multi30k.md": lambda results: multi30k(results.translation),
-}
-DATA: dict[str, Callable[[Results], str]] = {
-    "metrics.json": lambda results: metrics(results.scores),
-    "curves.csv": lambda results: curves(results.scores),
 }
 
 
@@ -68,9 +64,11 @@ def write_reports(results: Results, folder: Path) -> None:
                 "A change that lasts belongs into what writes the page: tasks/report.py names the module.",
                 file=sys.stderr,
             )
-    for name, data in DATA.items():
-        with whole_file(folder / name) as temporary:
-            temporary.write_text(data(results), encoding="utf-8")
+    with whole_folder(folder / "metrics") as temporary:
+        for name, text in metrics(results.scores).items():
+            (temporary / f"{name}.json").write_text(text, encoding="utf-8")
+    with whole_file(folder / "curves.csv") as temporary:
+        temporary.write_text(curves(results.scores), encoding="utf-8")
 
 
 if __name__ == "__main__":

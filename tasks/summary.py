@@ -1,6 +1,6 @@
 """Scores and curves in the plain forms that other programs read and compare. Part of the stage `report`.
 
-reports/metrics.json    {experiment: {name: number}}, which `dvc metrics show` and `dvc metrics diff` print
+reports/metrics/E.json  {name: number}, which `dvc metrics show` prints as one row for each file, a column for each name
 reports/curves.csv      experiment, update, perplexity on the valid split, which `dvc plots show` draws
 """
 
@@ -14,9 +14,9 @@ from tasks.results import Scores
 DIGITS = 4
 
 
-def metrics(scores: Scores) -> str:
+def metrics(scores: Scores) -> dict[str, str]:
     """The figures of each experiment that was measured, as JSON; all but the times are those of the test split."""
-    return json.dumps({name: _figures(score) for name, score in scores.items()}, indent=2) + "\n"
+    return {name: json.dumps(_figures(score), indent=2) + "\n" for name, score in scores.items()}
 
 
 def _figures(score: dict[str, Any]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from tests.tasks.test_table2 import scores
 
 
 def test_metrics_are_the_test_splits_by_experiment() -> None:
-    found = json.loads(metrics({"e": scores()}))["e"]
+    found = json.loads(metrics({"e": scores()})["e"])
     assert found["bleu"] == 31.416
     assert found["perplexity"] == found["valid_perplexity"] == 5.012
     assert found["training_hours"] == 0.0278
@@ -18,7 +18,7 @@ def test_metrics_are_the_test_splits_by_experiment() -> None:
 def test_a_parser_has_f1() -> None:
     score = scores()
     score["scores"]["test"] = {"f1": 78.93}
-    assert json.loads(metrics({"e": score}))["e"]["f1"] == 78.93
+    assert json.loads(metrics({"e": score})["e"])["f1"] == 78.93
 
 
 def test_curves_have_a_line_for_each_validation() -> None:

@@ -10,7 +10,7 @@ import sentencepiece
 
 from tasks import sweep
 from tasks.average import write_model
-from tasks.lines import write_lines
+from tasks.lines import read_lines, write_lines
 from tasks.metrics import papers_bleu, plain_bleu
 from tasks.settings import Averaging
 from tests.random_model import VOCABULARY, random_model
@@ -60,20 +60,30 @@ def measure(training: dict[str, Any], wanted: list[sweep.Point]) -> dict[sweep.P
     return sweep.measure(wanted, SETTINGS, Path("runs/e"), training, Path("data/corpora/c"))
 
 
+def translator_of(point: sweep.Point, training: dict[str, Any]) -> Translator:
+    """What the stage `average` makes of an experiment with these settings."""
+    settings = SimpleNamespace(corpus="c", averaging=Averaging(last=point.last), search=point.search)
+    write_model(settings, Path("runs/e/weights"), training, Path("models/e"))
+    return Translator.load("models/e")
+
+
 def test_each_point_is_what_the_stages_make_of_an_experiment_with_its_settings(training: dict[str, Any]) -> None:
     by_averaging, by_search = sweep.points(SETTINGS, GRID)
+    greedy = by_search[0]
+    write_lines(Path("data/corpora/c/valid.xx"), translator_of(greedy, training).translate([en for en, _ in PAIRS]))
     found = measure(training, [*by_averaging, *by_search])
     assert [(point.last, point.search.beam) for point in found] == [(1, 4), (3, 4), (3, 1)]
-    sources, references = (list(side) for side in zip(*PAIRS, strict=True))
+    sources, references = (read_lines(Path(f"data/corpora/c/valid.{language}")) for language in ("en", "xx"))
     for point, measured in found.items():
-        settings = SimpleNamespace(corpus="c", averaging=Averaging(last=point.last), search=point.search)
-        write_model(settings, Path("runs/e/weights"), training, Path("models/e"))
-        translator = Translator.load("models/e")
+        translator = translator_of(point, training)
         outputs = translator.translate(sources)
         assert measured["bleu"] == plain_bleu(outputs, references)["score"]
         assert measured["bleu_paper"] == papers_bleu(outputs, references, "xx")["score"]
         assert measured["perplexity"] == perplexity(translator, sources, references)["per_subword"]
         assert (measured["last"], measured["beam"]) == (point.last, point.search.beam)
+    # The references are what one of the points writes, so that random models have scores that tell them apart.
+    assert found[greedy]["bleu"] == pytest.approx(100)
+    assert all(measured["bleu"] < 99 for point, measured in found.items() if point != greedy)
     assert len({measured["perplexity"] for measured in found.values()}) == 2  # of one and of three weights
 
 
