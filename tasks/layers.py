@@ -118,7 +118,6 @@ def kept_bytes(layer: nn.Module, x_BND: Tensor) -> int:
 def longest_chain(output: Tensor) -> int:
     """The most operations of which each needs the one before it, in autograd's record of the forward pass."""
     assert output.grad_fn is not None
-    assert output.grad_fn is not None
     depths: dict[Node, int] = {}
     path = [output.grad_fn]
     while path:  # a recurrent layer's record is deeper than Python's stack

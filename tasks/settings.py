@@ -278,10 +278,15 @@ class Experiment(Settings):
 
     @model_validator(mode="after")
     def _enough_snapshots(self) -> "Experiment":
-        kept = min(self.training.keep_snapshots, -(-self.training.updates // self.training.snapshot_every))
-        if self.averaging.last > kept:
+        if self.averaging.last > self.snapshots:
+            kept = self.snapshots
             raise ValueError(f"averaging.last is {self.averaging.last}, but the training keeps {kept} snapshots")
         return self
+
+    @property
+    def snapshots(self) -> int:
+        """How many the training leaves behind."""
+        return min(self.training.keep_snapshots, -(-self.training.updates // self.training.snapshot_every))
 
 
 class LayersSettings(Settings):
@@ -448,8 +453,8 @@ def _check_sweep(where: str, name: str, sweep: Sweep, params: Params) -> None:
         raise InputError(f"{where}.corpus is {sweep.corpus}, but that of the experiment is {experiment.corpus}")
     if params.corpora[experiment.corpus].text.trees:
         raise InputError(f"{where}: {name} is a parser, and a sweep measures BLEU; take a translator")
-    if max(sweep.last) > experiment.training.keep_snapshots:
-        kept = experiment.training.keep_snapshots
+    if max(sweep.last) > experiment.snapshots:
+        kept = experiment.snapshots
         raise InputError(f"{where}.last: {max(sweep.last)} are averaged, but the training keeps {kept} snapshots")
 
 

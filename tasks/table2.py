@@ -44,7 +44,7 @@ def table2(results: Results) -> str:
         "matrix product timed on it at the start, so that the load of the machine changes it). "
         "*Counted* is from the sizes of all matrices multiplied in training. "
         "Time and device-hours are those of the updates alone, without validation and saving. *Price* is device-hours "
-        "at the price set in params.yaml, which is the reader's to set. *Energy*, with validation and saving, is that "
+        "at the prices assumed in params.yaml, for the reader to set. *Energy*, with validation and saving, is that "
         "of the GPUs' boards or of the processors' packages, whatever else they did meanwhile; where there are no "
         "counters, as in most virtual machines, it is not readable.",
         *(["## Other scores of the same outputs", other_rows(scores), OTHER] if scores else []),
@@ -75,7 +75,7 @@ def measured_rows(results: Results) -> str:
     header = [
         "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
         "parameters",
-        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price", "energy",
+        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price (assumed)", "energy",
         "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows = []

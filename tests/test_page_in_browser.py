@@ -58,7 +58,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def page(browser: Browser, written: Path) -> Iterator[Page]:
     tab = browser.new_page()
-    tab.set_default_timeout(20_000)
+    tab.set_default_timeout(90_000)
     tab.goto(written.as_uri())
     yield tab
     tab.close()
