@@ -75,8 +75,8 @@ def measured_rows(results: Results) -> str:
     header = [
         "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
         "parameters",
-        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price (assumed)", "energy",
-        "date", "commit", "MLflow run",
+        "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price (assumed)",
+        "energy", "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows = []
     for name, experiment in params.experiments.items():
