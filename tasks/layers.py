@@ -55,7 +55,7 @@ def measure(settings: LayersSettings) -> list[dict[str, Any]]:
     medians = defaultdict(list)
     # In rounds, so that a minute in which the machine is busy spoils no point. What disturbs only slows: the fastest
     # round counts.
-    for point in track(points * settings.rounds, "layers", "measurement"):
+    for point in track(points * settings.rounds, "layers", "measurement", len(points) * settings.rounds):
         layer, x_BND = _layer_and_input(*point, settings)
         timer = Timer("work()", globals={"work": _pass(layer, x_BND)}, num_threads=1)
         medians[point].append(timer.blocked_autorange(min_run_time=settings.seconds).median)

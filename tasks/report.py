@@ -28,6 +28,7 @@ from tasks.table3 import table3
 from tasks.table4 import table4
 from transformer.errors import run_main
 from transformer.files import whole_file, whole_folder
+from transformer.progress import track
 
 PAGES: dict[str, Callable[[Results], str]] = {
     "table1.md": lambda results: table1(results.layers, results.paper),
@@ -51,7 +52,7 @@ def main() -> None:
 def write_reports(results: Results, folder: Path) -> None:
     """Figures, pages, the page of all of them, and what `dvc metrics` and `dvc plots` show."""
     pictures = {}
-    for name, figure in FIGURES.items():
+    for name, figure in track(FIGURES.items(), "report", "figure", len(FIGURES)):
         with whole_file(folder / "figures" / name) as temporary:
             figure.draw(results, temporary)
         pictures[f"figures/{name}"] = Picture.read(folder / "figures" / name, figure.title, figure.caption)

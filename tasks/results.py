@@ -69,19 +69,26 @@ class Results:
 
 
 def read_results() -> Results:
-    """Read all; InputError names a file that an older version wrote."""
+    """Read all; InputError names a file that an older version wrote, or that is damaged."""
     params = read_params()
     names = list(params.experiments)
     return Results(
         params=params,
         scores=_read(names, lambda name: REPORTS / "scores" / f"{name}.json", read_scores),
-        failures=_read(names, lambda name: REPORTS / "failures" / f"{name}.json", read_json),
-        sweeps=_read(names, lambda name: REPORTS / "sweeps" / f"{name}.json", read_json),
-        layers=read_json(MEASURED) if MEASURED.exists() else None,
-        comparisons=[read_json(path) for path in sorted((REPORTS / "comparisons").glob("*.json"))],
+        failures=_read(names, lambda name: REPORTS / "failures" / f"{name}.json", _with("stage", "error", "date")),
+        sweeps=_read(names, lambda name: REPORTS / "sweeps" / f"{name}.json", _with("averaging", "search", "own")),
+        layers=_with("settings", "points", "machine", "commit", "date")(MEASURED) if MEASURED.exists() else None,
+        comparisons=[
+            _with("experiment", "baseline", "metrics")(path)
+            for path in sorted((REPORTS / "comparisons").glob("*.json"))
+        ],
         paper=yaml.safe_load(PAPER.read_text(encoding="utf-8")),
         published=yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")),
-        attention=_read(list(params.attention), lambda name: REPORTS / "attention" / f"{name}.json", read_json),
+        attention=_read(
+            list(params.attention),
+            lambda name: REPORTS / "attention" / f"{name}.json",
+            _with("encoder", "decoder", "cross", "layer"),
+        ),
     )
 
 
@@ -89,12 +96,27 @@ def _read(names: list[str], path: Callable[[str], Path], read: Callable[[Path], 
     return {name: read(path(name)) for name in names if path(name).exists()}
 
 
+def _with(*keys: str) -> Callable[[Path], dict[str, Any]]:
+    """Reads a JSON file that must have these keys."""
+
+    def read(path: Path) -> dict[str, Any]:
+        found = read_json(path)
+        for key in keys:
+            if not isinstance(found, dict) or key not in found:
+                raise InputError(f"{path}: damaged, has no {key!r}; `git checkout {path}` brings it back, or delete it")
+        return dict(found)
+
+    return read
+
+
 def read_scores(path: Path) -> dict[str, Any]:
-    """A score file; InputError if an older version wrote it, without something that the reports show."""
-    score = dict(read_json(path))
-    test = score["scores"]["test"]
-    if not {"bleu_paper", "f1"} & test.keys() or "perplexity" not in score["splits"]["test"]:
-        name = path.stem
+    """A score file; InputError if it is another experiment's, damaged or by an older version, without what is shown."""
+    score = _with("corpus", "scores", "search", "splits", "speed", "ours", "training")(path)
+    name, scored = path.stem, score["training"].get("experiment")
+    if scored != name:
+        raise InputError(f"{path}: has the scores of {scored}, not of {name}; delete it, or give it that name")
+    test = score["scores"].get("test", {})
+    if not {"bleu_paper", "f1"} & test.keys() or "perplexity" not in score["splits"].get("test", {}):
         raise InputError(
             f"{path}: written by an older version, without scores that the reports show; delete it, or run "
             f"`dvc repro --force --single-item translate@{name} score@{name}`"

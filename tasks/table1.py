@@ -61,7 +61,7 @@ def table1(layers: Layers | None, paper: dict[str, Any]) -> str:
         "## Measured here",
     ]
     if layers is None:
-        parts.append("Not run: `dvc repro layers` measures it in about a minute and a half, best on an idle machine.")
+        parts.append("Not run: `dvc repro layers` measures it in about two minutes, best on an idle machine.")
     else:
         parts += measured(layers, paper)
     return "\n\n".join(parts) + "\n"

@@ -35,7 +35,7 @@ def scores(device: str = "some processor") -> dict[str, Any]:
     }  # fmt: skip
     perplexity = {"per_subword": 5.012, "per_word": 9.017}
     training = {
-        "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"},
+        "experiment": "e", "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"},
         "model": {"layers": 1}, "training": {"updates": 20},
         "vocabulary": 90, "parameters": 12345, "hashes": {"shards": "aa", "subwords": "bb"},
         "update": 20, "epoch": 3, "target_tokens": 5000, "seconds": 100.0, "validation_seconds": 2.0, "flops": 1.5e12,
@@ -80,6 +80,18 @@ def test_a_score_file_of_an_older_version_is_named(tmp_path: Path) -> None:
     path.write_text(json.dumps(old))
     with pytest.raises(InputError, match=r"e\.json: written by an older version.*translate@e score@e"):
         read_scores(path)
+
+
+def test_a_damaged_score_file_and_that_of_another_experiment_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "e.json"
+    for damaged, said in (
+        ([], "damaged, has no 'corpus'"),
+        ({**scores(), "training": {**scores()["training"], "experiment": "f"}}, "of f, not of e"),
+        ({key: value for key, value in scores().items() if key != "ours"}, "damaged, has no 'ours'"),
+    ):
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(InputError, match=rf"e\.json: .*{said}"):
+            read_scores(path)
 
 
 def test_other_scores_have_a_table_of_their_own() -> None:
