@@ -506,12 +506,12 @@ def read_layers(path: Path = PARAMS) -> LayersSettings:
 
 def read_sweep(key: str, *sections: str, path: Path = PARAMS) -> Any:
     """The named sections of one sweep, as attributes."""
-    return _sections("sweep", read_params(path).sweeps, key, sections, path)
+    return _sections("entry of `sweeps` named", read_params(path).sweeps, key, sections, path)
 
 
 def read_attention(key: str, *sections: str, path: Path = PARAMS) -> Any:
     """The named sections of one entry of `attention`, as attributes."""
-    return _sections("attention", read_params(path).attention, key, sections, path)
+    return _sections("entry of `attention` named", read_params(path).attention, key, sections, path)
 
 
 def _sections(kind: str, entries: dict[str, Any], key: str, sections: tuple[str, ...], path: Path) -> SimpleNamespace:

@@ -140,9 +140,10 @@ def test_what_is_up_to_date_is_no_task_and_only_what_changed_runs(workspace: Pat
 @pytest.mark.slow
 def test_one_training_after_another_each_scored_before_the_next(workspace: Path, prefect_server: str) -> None:
     assert _flow("other", "tiny").is_completed()
-    in_turn = [_span(f"{stage}@{key}") for key in ("other", "tiny") for stage in ("train", "score")]
-    assert in_turn == sorted(in_turn)
-    assert all(end <= start for (_, end), (start, _) in pairwise(in_turn))
+    spans = {name: _span(name) for name in ("train@other", "score@other", "train@tiny", "score@tiny")}
+    in_turn = sorted(spans, key=spans.__getitem__)  # whose text is ready first begins
+    assert in_turn in (list(spans), [*list(spans)[2:], *list(spans)[:2]])
+    assert all(spans[one][1] <= spans[then][0] for one, then in pairwise(in_turn))
 
 
 @pytest.mark.slow
@@ -188,9 +189,9 @@ def test_two_flows_at_once_on_one_workspace_without_a_server(workspace: Path) ->
     outputs = [flow.communicate(timeout=120) for flow in flows]
     assert [flow.returncode for flow in flows] == [0, 0], outputs
     assert Path("times/corpus@one").read_text().count("start") == 1
-    for out, error in outputs:
+    for _, error in outputs:
         assert error == f"no Prefect server answers at {DEAD_SERVER}; using a temporary one\n"
-        assert "corpus@one | " in out
+    assert any("corpus@one | " in out for out, _ in outputs)  # on a slow machine one may come when all is done
     assert "locked" not in Path(".prefect/temporary_server.log").read_text()
 
 
