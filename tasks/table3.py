@@ -203,16 +203,16 @@ def state(results: Results, row: Variation) -> str:
     """How many of a row's trainings there are, and why others are not."""
     lacking = [name for name in row.names if name not in row.measured]
     failed = [name for name in lacking if name in results.failures and name not in row.outdated]
+    if not row.measured and not row.outdated:
+        return missing(results.failures, failed[0]) if failed else "not run"
     unswept = [name for name, one in row.measured.items() if one.perplexity is None]
     reasons = [
         *(f"{name} {missing(results.failures, name)}" for name in failed),
         *(f"{name} is of other settings than params.yaml" for name in row.outdated),
         *(f"{name} has no sweep, and so no score of its last weights" for name in unswept),
     ]
-    if row.measured:
-        count = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
-        return "; ".join([count, *reasons])
-    return "; ".join(reasons) or "not run"
+    count = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
+    return "; ".join([count, *reasons])
 
 
 def found_differences(rows: list[Variation], score: str) -> dict[str, Difference]:
