@@ -11,8 +11,8 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def literal(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return re.sub(r"([\\`*_\[\]<>|~&$#])", r"\\\1", " ".join(text.split())) or "(empty)"
+    """Text that Markdown shows as it is, on one line; `table` sees to the bars between its cells."""
+    return re.sub(r"([\\`*_\[\]<>~&$#])", r"\\\1", " ".join(text.split())) or "(empty)"
 
 
 def number(value: float | None) -> str:

@@ -18,6 +18,7 @@ _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")  # outputs
 _NUMBER = re.compile(r"([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?) ?%?(?: ?[±(/].*| (?!x )[A-Za-z]{1,3}\b.*)?")
 _DURATION = re.compile(r"(?:(\d+) h ?)?(?:(\d+) min ?)?(?:(\d+) s)?")
 _PAPERS = re.compile(r"(.*, |the )?paper|the paper's .*")  # heads of columns with what is printed in the paper
+_DIFFERENCE = "difference to "  # with the name of an experiment: heads a table of differences to it
 _NOTHING = re.compile(r"|–|not? .*|failed in .*")  # in a column of numbers
 
 
@@ -139,16 +140,19 @@ class Renderer:
     def _row(self, row: list[Token], names: list[str], kinds: list[str], run: str) -> str:
         texts = [_plain(cell) for cell in row]
         of_row = next(filter(None, map(self._runs_of, texts)), [run] if run else [])
+        less = self._runs_of(names[0].removeprefix(_DIFFERENCE)) if names[0].startswith(_DIFFERENCE) else []
         cells = []
         for place, (cell, text, kind) in enumerate(zip(row, texts, kinds, strict=True)):
             value, own = sort_value(text), self._runs_of(text)
             runs = own or self._runs_of(names[place]) or of_row
             shown = (
-                self._cell(cell, runs) if own or (value is not None and not _PAPERS.fullmatch(names[place])) else None
+                self._cell(cell, runs, less)
+                if own or (value is not None and not _PAPERS.fullmatch(names[place]))
+                else None
             )
             tag, scope = ("th", ' scope="row"') if place == 0 else ("td", "")
             sort = f' data-sort="{value!r}"' if kind == "number" and value is not None else ""
-            cells.append(f'<{tag}{scope} class="{kind}"{sort}>{shown or self._cell(cell, [])}</{tag}>')
+            cells.append(f'<{tag}{scope} class="{kind}"{sort}>{shown or self._cell(cell, [], [])}</{tag}>')
         state = ' class="unrun"' if any(re.match("not run|failed in ", text) for text in texts) else ""
         return f"<tr{state}>{''.join(cells)}</tr>\n"
 
@@ -156,13 +160,16 @@ class Renderer:
         """The runs that a name stands for: that experiment, and its other seeds."""
         return [run for run in self.runs if run == text or (text and run.startswith(f"{text}-seed"))]
 
-    def _cell(self, cell: Token, runs: list[str]) -> str:
-        """What a cell shows, with a link to the run that it comes from; the mean of several leads to the first."""
+    def _cell(self, cell: Token, runs: list[str], less: list[str]) -> str:
+        """What a cell shows, with a link to the run that it comes from; the mean of several leads to the first.
+
+        `less` are the runs from which a difference is taken: it names all of both.
+        """
         self._redirect(cell)
         shown = _inline(cell)
         if not runs or "<a " in shown:
             return shown
-        of = runs if "±" in _plain(cell) else runs[:1]
+        of = [*runs, *less] if less else runs if "±" in _plain(cell) else runs[:1]
         return f'<a href="#run-{runs[0]}" title="{escape("; ".join(self.runs[run] for run in of))}">{shown}</a>'
 
 

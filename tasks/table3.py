@@ -5,15 +5,14 @@ reports/failures/*.json and tasks/paper.yaml.
 """
 
 import math
+from datetime import datetime, timedelta
 from statistics import mean, stdev
 from typing import Any
 
 from tasks.markdown import duration, settings, short_commit, table
-from tasks.provenance import TRAINED, how_it_was_made, missing, trained
+from tasks.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
 from tasks.results import Results
-from tasks.settings import Experiment
-from tasks.table3_rows import parse_name
-from tasks.variations import Difference, Variation, differences, pooled_deviation, variations
+from tasks.variations import Difference, Variation, differences, residual, variations
 
 SIZES = {"table3": "At the paper's size", "table3-tiny": "At laptop size"}
 FIGURE = "figures/table3.png"
@@ -23,17 +22,23 @@ Each row changes of base what stands beside it, and nothing else; a test holds t
 paper's Table 3 nothing is averaged, and scores are on the development set: perplexity per sub-word, and BLEU on
 tokenised text with compounds split, the paper's way, with sacreBLEU in a column of its own. Where a row was trained
 with several seeds, it has their mean ± standard deviation. Rows that did not run are blank."""
-SMALLER = """\
-Widths (d_model, d_ff, d_k, d_v) are an eighth of the paper's and layers half as many, heads and rates as in the paper,
-and big has three times as many updates. Its text is another one, and so are its vocabulary and its perplexities: only
-the differences to base can be held against the paper's, whose columns are those of its own size on newstest2013."""
-NOISE = """\
-*Noise*: what another seed alone changes. In brackets stands the interval of a difference by Dunnett's test of all rows
-against base, whose spread is taken from all rows together; all intervals of a column hold at once with 95%, so a sign
-is *within noise* where its interval has both signs. Perplexities are compared by their logarithm. How large the noise
-of the paper's own differences is nobody can tell: it has one training a row, as far as it says."""
-NO_NOISE = """\
-No row has been trained with two seeds, so that nothing tells how much of a difference is luck."""
+VOCABULARY = 40_960  # with which all rows but big have as many parameters as the paper prints: a test counts
+VOCABULARY_OF_BIG = 36_000
+NO_PART = ("snapshot_every", "keep_snapshots", "validate_every", "seed", "max_restarts")  # of what a row is
+STILL_LEARNING = 0.05  # a perplexity that fell by more in the last quarter of the updates is far from its end
+PICTURE = """\
+Rows in the shade have the paper's sign. Bars are intervals, cut off at the edge of the picture; a row whose interval
+has both signs is a ring."""
+DIFFERENCES = """\
+A difference is the mean over the seeds that a row and base were both trained with; beside it stands in how many of
+these seeds it has that sign. Perplexities are compared by their logarithm. How much of the paper's own differences is
+luck nobody can tell: it has one training a row, as far as it says."""
+INTERVALS = """\
+In brackets stands the interval of a difference: ± t · s · √(2 / n) for n seeds, where s is the standard deviation of
+what is left of each score when it is taken as row + seed (least squares). All intervals of a column hold at once with
+95% (Bonferroni), so a sign is *within noise* where its interval has both signs. A seed fixes the order of the data, the
+first weights and what dropout leaves out, so all rows of one seed are taken to share its luck. What is left is taken to
+spread alike in all rows."""
 
 
 def table3(results: Results) -> str:
@@ -45,6 +50,7 @@ def table3(results: Results) -> str:
         *(part for name in SIZES for part in size(results, name)),
         "## The paper's differences and ours",
         f"![Differences to base, the paper's and those measured here]({FIGURE})",
+        PICTURE,
         "## Where the numbers come from",
         provenance(results),
     ]
@@ -58,13 +64,73 @@ def size(results: Results, name: str) -> list[str]:
     found = {score: found_differences(rows, score) for score in (PERPLEXITY, BLEU)}
     return [
         f"## {SIZES[name]}",
-        *([SMALLER] if name == "table3-tiny" else []),
+        *how_far(results, rows[0]),
+        *smaller(results, rows[0]),
         dev_set(results, rows),
         row_table(results, rows, paper),
+        *failed_since(results.only([name for row in rows for name in row.names])),
+        *(vocabulary(results, rows[0]) if name == "table3" else []),
         "### Differences to base",
         difference_table(rows, paper, found),
         *summary(rows, paper, found),
-        *how_far(results, rows[0]),
+    ]
+
+
+def how_far(results: Results, base: Variation) -> list[str]:
+    """How much base still learned towards its end: what is cut short says who learns fast, not who learns most."""
+    falls, still = [], []
+    for name, one in base.measured.items():
+        training = results.scores[name]["training"]
+        points = [point for point in training["curve"] if "valid_perplexity" in point]
+        late = [point for point in points if point["update"] > 0.75 * training["update"]]
+        if late and len(points) > len(late):
+            before, after = points[-len(late) - 1]["valid_perplexity"], points[-1]["valid_perplexity"]
+            falls.append(f"from {before:.2f} to {after:.2f} (seed {one.seed})")
+            still.append(after < (1 - STILL_LEARNING) * before)
+    if not falls:
+        return []
+    fell = f"the perplexity of base on the valid split went {', '.join(falls)}"
+    if not all(still):
+        return [f"In the last quarter of its updates {fell}."]
+    done = results.scores[next(iter(base.measured))]["training"]["training"]
+    return [
+        f"**Rows are compared far from convergence**: base after {done['updates']:,} updates of about "
+        f"{done['tokens_per_update']:,} tokens, in whose last quarter {fell}. So the table shows first how fast each "
+        "variation learns, and not how well it does in the end."
+    ]
+
+
+def smaller(results: Results, base: Variation) -> list[str]:
+    """What base has otherwise than the paper's, of all that a score depends on; nothing of the paper's size."""
+    experiments = results.params.experiments
+    if not base.names or base.names[0] == "base" or "base" not in experiments:
+        return []
+    ours, papers = experiments[base.names[0]], experiments["base"]
+    own, printed = ({**one.model.model_dump(), **one.training.model_dump()} for one in (ours, papers))
+    differing = [key for key in own if own[key] != printed[key] and key not in NO_PART]
+    words = ", ".join(f"{key} {_thousands(own[key])} ({_thousands(printed[key])})" for key in differing)
+    sizes = (results.params.corpora[one.corpus].subwords.vocabulary for one in (ours, papers))
+    vocabulary, of_paper = map(_thousands, sizes)
+    return [
+        f"Of the size in the paper (in brackets) base differs by {words}; by the learning rate, which follows from "
+        f"d_model and warmup; by the vocabulary, {vocabulary} ({of_paper}); and by the corpus, {ours.corpus} "
+        f"({papers.corpus}). The other rows change base in the paper's ratios, and only the differences to base can be "
+        "held against the paper's, whose columns are those of its own size on newstest2013."
+    ]
+
+
+def _thousands(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def vocabulary(results: Results, base: Variation) -> list[str]:
+    """Why the parameters are not the paper's to the last million."""
+    if not base.names:
+        return []
+    ours = results.params.corpora[results.params.experiments[base.names[0]].corpus].subwords.vocabulary
+    return [
+        "The paper names its vocabulary only roughly, about 37,000 sub-words. Its parameters are those of "
+        f"{VOCABULARY:,} from base to (C), and of about {VOCABULARY_OF_BIG:,} in big; ours has {ours:,}."
     ]
 
 
@@ -120,24 +186,32 @@ def spread(values: list[float]) -> str:
 
 
 def what_it_changes(results: Results, row: Variation, printed: dict[str, Any]) -> str:
-    """The settings that the paper prints for this row, with the values that the experiment has."""
-    experiments = results.params.experiments
-    own = _fields(experiments[row.names[0]]) if row.names else printed["settings"]
+    """The settings that the paper prints for this row, with the values it was trained with, or is to be."""
+    if not row.names:
+        return settings(printed["settings"])
+    name = next(iter(row.measured), row.names[0])
+    if name in row.measured:
+        training = results.scores[name]["training"]
+        own = {**training["model"], **training["training"]}
+    else:
+        experiment = results.params.experiments[name]
+        own = {**experiment.model.model_dump(), **experiment.training.model_dump()}
     return settings({key: own[key] for key in printed["settings"]})
-
-
-def _fields(experiment: Experiment) -> dict[str, Any]:
-    return {**experiment.model.model_dump(), **experiment.training.model_dump()}
 
 
 def state(results: Results, row: Variation) -> str:
     """How many of a row's trainings there are, and why others are not."""
     lacking = [name for name in row.names if name not in row.measured]
-    failed = [name for name in lacking if name in results.failures]
-    if len(lacking) == len(row.names):
+    failed = [name for name in lacking if name in results.failures and name not in row.outdated]
+    if not row.measured and not row.outdated:
         return missing(results.failures, failed[0]) if failed else "not run"
+    unswept = [name for name, one in row.measured.items() if one.perplexity is None]
+    reasons = [
+        *(f"{name} {missing(results.failures, name)}" for name in failed),
+        *(f"{name} is of other settings than params.yaml" for name in row.outdated),
+        *(f"{name} has no sweep, and so no score of its last weights" for name in unswept),
+    ]
     count = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
-    reasons = [f"{name} {missing(results.failures, name)}" for name in failed]
     return "; ".join([count, *reasons])
 
 
@@ -146,17 +220,17 @@ def found_differences(rows: list[Variation], score: str) -> dict[str, Difference
     return differences({row.row: compared(row, score) for row in rows})
 
 
-def compared(row: Variation, score: str) -> list[float]:
-    """The values whose means are compared."""
-    values = row.values(score)
-    return [math.log(value) for value in values] if score == PERPLEXITY else values
+def compared(row: Variation, score: str) -> dict[int, float]:
+    """The values that are compared, by seed."""
+    values = row.by_seed(score)
+    return {seed: math.log(value) for seed, value in values.items()} if score == PERPLEXITY else values
 
 
 def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> str:
     """One line for each row but base."""
     header = [
-        "experiment", "perplexity, paper", "perplexity", "sign agrees", "BLEU, paper", "BLEU, the paper's way",
-        "sign agrees",
+        f"difference to {label(rows[0])}", "perplexity, paper", "perplexity", "seeds of this sign", "sign agrees",
+        "BLEU, paper", "BLEU, the paper's way", "seeds of this sign", "sign agrees",
     ]  # fmt: skip
     lines = []
     for row in rows[1:]:
@@ -166,9 +240,11 @@ def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[s
             label(row),
             percent(printed[PERPLEXITY]),
             _with_interval(perplexity, percent),
+            _seeds(perplexity),
             sign(printed[PERPLEXITY], perplexity),
             f"{printed[BLEU]:+.1f}" if printed[BLEU] else "0.0",
             _with_interval(bleu, "{:+.2f}".format),
+            _seeds(bleu),
             sign(printed[BLEU], bleu),
         ])  # fmt: skip
     return table(header, lines)
@@ -194,11 +270,15 @@ def _with_interval(found: Difference | None, write: Any) -> str:
     return f"{write(found.value)} ({write(found.low)} to {write(found.high)})"
 
 
+def _seeds(found: Difference | None) -> str:
+    return f"{found.same_sign} of {found.seeds}" if found else ""
+
+
 def sign(printed: float, found: Difference | None) -> str:
-    """Whether a difference measured here has the paper's sign; a dash where the paper prints the same as base."""
+    """Whether a difference measured here has the paper's sign; a dash where the one or the other has none."""
     if found is None:
         return ""
-    if printed == 0:
+    if printed == 0 or found.value == 0:
         return "–"
     word = "yes" if found.value * printed > 0 else "no"
     return f"{word}, within noise" if found.may_be_luck else word
@@ -207,19 +287,23 @@ def sign(printed: float, found: Difference | None) -> str:
 def summary(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> list[str]:
     """In how many rows the sign agrees, and how large the noise is; nothing where nothing is compared."""
     titles = {PERPLEXITY: "Perplexity", BLEU: "BLEU"}
-    sentences = [_agreement(titles[score], paper, score, found[score]) for score in titles if found[score]]
-    if not sentences:
+    said = [
+        f"{_agreement(titles[score], paper, score, found[score])} {_noise(rows, score, found[score])}"
+        for score in titles
+        if found[score]
+    ]
+    if not said:
         return []
-    spreads = {score: {row.row: compared(row, score) for row in rows} for score in titles}
-    try:
-        (logarithm, freedom), (bleu, _) = (pooled_deviation(values) for values in spreads.values())
-    except ValueError:
-        return [" ".join(sentences), NO_NOISE]
-    size = (
-        f"The standard deviation of another seed is {math.expm1(logarithm):.1%} of a perplexity and {bleu:.2f} BLEU, "
-        f"over all rows ({freedom} degrees of freedom)."
-    )
-    return [" ".join(sentences), f"{NOISE} {size}"]
+    told = any(one.low is not None for of_score in found.values() for one in of_score.values())
+    return [*said, DIFFERENCES, *([INTERVALS] if told else [])]
+
+
+def _noise(rows: list[Variation], score: str, found: dict[str, Difference]) -> str:
+    deviation, freedom = residual({row.row: compared(row, score) for row in rows})
+    if all(one.low is None for one in found.values()):
+        return f"There are too few seeds to tell how much of this is luck ({freedom} degrees of freedom)."
+    size = f"{math.expm1(deviation):.1%}" if score == PERPLEXITY else f"{deviation:.2f} points"
+    return f"Beside row and seed, luck has a standard deviation of {size} ({freedom} degrees of freedom)."
 
 
 def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, Difference]) -> str:
@@ -231,25 +315,9 @@ def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, D
         return f"{words.count(word) + luck}" + (f" ({luck} of them within noise)" if told else "")
 
     return (
-        f"**{title}**: of the {len(words) - words.count('–')} rows that ran and for which the paper prints a "
-        f"difference to base, {count('yes')} have the paper's sign and {count('no')} the other."
+        f"**{title}**: of the {len(words) - words.count('–')} rows that differ from base both in the paper and here, "
+        f"{count('yes')} have the paper's sign and {count('no')} the other."
     )
-
-
-def how_far(results: Results, base: Variation) -> list[str]:
-    """How much base still learned towards its end: what is cut short says who learns fast, not who learns most."""
-    for name in base.measured:
-        training = results.scores[name]["training"]
-        points = [point for point in training["curve"] if "valid_perplexity" in point]
-        late = [point for point in points if point["update"] > 0.75 * training["update"]]
-        if len(points) > len(late):
-            before, after = points[-len(late) - 1], points[-1]
-            return [
-                f"From update {before['update']:,} to the last, {after['update']:,}, the perplexity of {name} on the "
-                f"valid split went from {before['valid_perplexity']:.2f} to {after['valid_perplexity']:.2f}. The more "
-                "it still falls at the end, the more a row shows how fast it learns, and the less how well."
-            ]
-    return []
 
 
 def provenance(results: Results) -> str:
@@ -271,8 +339,17 @@ def _cost(results: Results, names: list[str]) -> str:
     commits = sorted({short_commit(score["training"]["made_by"][-1]["commit"]) for score in scores})
     return (
         f"{len(names)} trainings, {duration(updates)} of updates and {duration(rest)} of validation and translation on "
-        f"{' or '.join(hardware)}; commits {', '.join(commits)}."
+        f"{' or '.join(hardware)}, added up over all, also over those that ran side by side; within "
+        f"{duration(by_the_clock(scores))} by the clock, from the first one's start to the last one's end, pauses "
+        f"included; commits {', '.join(commits)}."
     )
+
+
+def by_the_clock(scores: list[dict[str, Any]]) -> float:
+    """Seconds from the start of the first training to the end of the last."""
+    ends = [datetime.fromisoformat(score["training"]["date"]) for score in scores]
+    taken = [timedelta(seconds=score["training"]["seconds"]) for score in scores]
+    return (max(ends) - min(end - seconds for end, seconds in zip(ends, taken, strict=True))).total_seconds()
 
 
 def _runs(results: Results, names: list[str]) -> str:
@@ -280,8 +357,8 @@ def _runs(results: Results, names: list[str]) -> str:
     header = ["experiment", "seed", "updates", *TRAINED]
     lines = []
     for name in names:
-        training, row = results.scores[name]["training"], parse_name(name)
-        lines.append([name, str(row.seed if row else ""), f"{training['update']:,}", *trained(training)])
+        training = results.scores[name]["training"]
+        lines.append([name, str(training["training"]["seed"]), f"{training['update']:,}", *trained(training)])
     return table(header, lines)
 
 

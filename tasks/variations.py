@@ -3,24 +3,33 @@
 For the page (tasks/table3.py) and its figure (tasks/figures/table3.py).
 """
 
-from dataclasses import dataclass
-from functools import lru_cache
-from statistics import mean, stdev
+import math
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
+
+import numpy as np
 
 from tasks.results import Results
+from tasks.settings import Experiment
 from tasks.table3_rows import ROWS, parse_name
 
-CONFIDENCE = 0.95  # that all intervals of a table hold at once
+CONFIDENCE = 0.95  # that all intervals of a column hold at once
+FEWEST = 5  # degrees of freedom of an interval: with fewer it is wider than what it is about
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One training, as the paper's Table 3 gives it: of its last weights, not averaged, on the valid split."""
+    """One training, as the paper's Table 3 gives it: of its last weights, not averaged, on the valid split.
 
-    perplexity: float
+    Scores are None where only averaged weights were translated with, and no sweep has the last ones.
+    """
+
+    seed: int
+    perplexity: float | None
     """Per sub-word."""
     bleu: float | None
-    """sacreBLEU; None where only averaged weights were translated with."""
+    """sacreBLEU."""
     bleu_paper: float | None
     """The paper's way: tokenised, compounds split."""
     parameters: int
@@ -33,21 +42,30 @@ class Variation:
     row: str
     names: list[str]
     measured: dict[str, Measured]
+    outdated: list[str] = field(default_factory=list)
+    """Those whose scores are of other settings than params.yaml has today; they count as not measured."""
+
+    def by_seed(self, score: str) -> dict[int, float]:
+        """What each seed gave that has this score: a field of `Measured`."""
+        found = {one.seed: getattr(one, score) for one in self.measured.values()}
+        return {seed: value for seed, value in found.items() if value is not None}
 
     def values(self, score: str) -> list[float]:
-        """One value a training that has this score: a field of `Measured`."""
-        found = (getattr(one, score) for one in self.measured.values())
-        return [value for value in found if value is not None]
+        """The same without the seeds."""
+        return list(self.by_seed(score).values())
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Of the mean of a row's trainings to that of base's, with the interval in which it lies."""
+    """Of a row to base: the mean over the seeds that both were trained with, and the interval in which it lies."""
 
     value: float
+    seeds: int
+    same_sign: int
+    """In how many of these seeds the difference has the sign of the mean."""
     low: float | None
     high: float | None
-    """None where no row was trained twice, so that nothing tells luck from the rest."""
+    """None where there are too few seeds to tell luck from the rest."""
 
     @property
     def may_be_luck(self) -> bool:
@@ -62,62 +80,93 @@ def variations(results: Results, table: str) -> list[Variation]:
         row = parse_name(name)
         if row and row.table == table:
             names[row.row].append(name)
-    return [
-        Variation(row, of_row, {name: one for name in of_row if (one := _measured(results, name))})
-        for row, of_row in names.items()
+    return [_variation(results, row, of_row) for row, of_row in names.items()]
+
+
+def _variation(results: Results, row: str, names: list[str]) -> Variation:
+    scored = [name for name in names if name in results.scores]
+    outdated = [
+        name for name in scored if not _as_set(results.params.experiments[name], results.scores[name]["training"])
     ]
+    measured = {name: _measured(results, name) for name in scored if name not in outdated}
+    return Variation(row, names, measured, outdated)
 
 
-def _measured(results: Results, name: str) -> Measured | None:
+def _as_set(experiment: Experiment, training: dict[str, Any]) -> bool:
+    """Whether a training had the settings of params.yaml; one that is younger than the training has its default."""
+    return all(
+        {**settings, **done} == settings
+        for settings, done in (
+            (experiment.model.model_dump(), training["model"]),
+            (experiment.training.model_dump(), training["training"]),
+        )
+    )
+
+
+def _measured(results: Results, name: str) -> Measured:
     """What an experiment gave; where its scores are of averaged weights, what a sweep of this training has."""
-    score = results.scores.get(name)
-    if not score:
-        return None
+    score = results.scores[name]
     training, valid = score["training"], score["scores"]["valid"]
+    seed, parameters = training["training"]["seed"], training["parameters"]
     if len(training["averaged_updates"]) == 1:
         perplexity = score["splits"]["valid"]["perplexity"]["per_subword"]
-        bleu, bleu_paper = valid["bleu"]["score"], valid["bleu_paper"]["score"]
-        return Measured(perplexity, bleu, bleu_paper, training["parameters"])
+        return Measured(seed, perplexity, valid["bleu"]["score"], valid["bleu_paper"]["score"], parameters)
     sweep = results.sweeps.get(name)
     for window in sweep["averaging"] if sweep and sweep["training"]["date"] == training["date"] else []:
         if window["last"] == 1:
-            return Measured(window["perplexity"], window["bleu"], window["bleu_paper"], training["parameters"])
-    return Measured(training["curve"][-1]["valid_perplexity"], None, None, training["parameters"])
+            return Measured(seed, window["perplexity"], window["bleu"], window["bleu_paper"], parameters)
+    return Measured(seed, None, None, None, parameters)
 
 
-def differences(values: dict[str, list[float]]) -> dict[str, Difference]:
-    """Of each row that has values to base; empty where base has none.
+def differences(values: dict[str, dict[int, float]]) -> dict[str, Difference]:
+    """Of each row that shares a seed with base; `values` are by row and seed.
 
-    The intervals are Dunnett's (1955, "A multiple comparison procedure for comparing several treatments with a
-    control"): all of them hold at once with 95%, if trainings with other seeds spread alike in all rows.
+    With n seeds shared, the standard error of a mean difference is s √(2 / n), s that of `residual`; Student's t at
+    95% for all rows at once by Bonferroni's inequality makes it an interval.
     """
-    base = values.get("base", [])
-    rows = {row: found for row, found in values.items() if found and row != "base"}
-    if not base or not rows:
-        return {}
-    means = {row: mean(found) - mean(base) for row, found in rows.items()}
-    if all(len(found) == 1 for found in [base, *rows.values()]):
-        return {row: Difference(value, None, None) for row, value in means.items()}
-    margins = _margins(tuple(map(tuple, rows.values())), tuple(base))
-    return {row: Difference(means[row], means[row] - m, means[row] + m) for row, m in zip(rows, margins, strict=True)}
+    base = values.get("base", {})
+    by_row = {
+        row: [value - base[seed] for seed, value in found.items() if seed in base]
+        for row, found in values.items()
+        if row != "base"
+    }
+    by_row = {row: found for row, found in by_row.items() if found}
+    deviation, freedom = residual(values)
+    margin = _quantile(len(by_row), freedom) * deviation if by_row and freedom >= FEWEST else None
+    return {row: _difference(found, margin) for row, found in by_row.items()}
 
 
-@lru_cache  # the page and its figure ask for the same, which takes a second
-def _margins(rows: tuple[tuple[float, ...], ...], base: tuple[float, ...]) -> list[float]:
-    """Half the width of each row's interval."""
-    from scipy.stats import dunnett  # a second to import
+def _difference(by_seed: list[float], margin: float | None) -> Difference:
+    value, n = mean(by_seed), len(by_seed)
+    half = None if margin is None else margin * math.sqrt(2 / n)
+    return Difference(
+        value,
+        seeds=n,
+        same_sign=sum(one * value > 0 for one in by_seed),
+        low=None if half is None else value - half,
+        high=None if half is None else value + half,
+    )
 
-    interval = dunnett(*rows, control=base, rng=1).confidence_interval(CONFIDENCE)
-    return [float(high - low) / 2 for low, high in zip(interval.low, interval.high, strict=True)]
+
+def _quantile(comparisons: int, freedom: int) -> float:
+    from scipy.stats import t  # a second to import
+
+    return float(t.ppf(1 - (1 - CONFIDENCE) / (2 * comparisons), freedom))
 
 
-def pooled_deviation(values: dict[str, list[float]]) -> tuple[float, int]:
-    """The standard deviation of a training with another seed, from all rows, and its degrees of freedom.
+def residual(values: dict[str, dict[int, float]]) -> tuple[float, int]:
+    """The standard deviation of what is left of value = row + seed, by least squares, and its degrees of freedom.
 
-    ValueError if no row has two values.
+    A randomised block design: the seed, which all rows share, is the block. `values` are by row and seed; any may be
+    missing. Where no freedom is left, the deviation is not a number.
     """
-    repeated = [found for found in values.values() if len(found) > 1]
-    freedom = sum(len(found) - 1 for found in repeated)
-    if not freedom:
-        raise ValueError("no row was trained twice")
-    return (sum((len(found) - 1) * stdev(found) ** 2 for found in repeated) / freedom) ** 0.5, freedom
+    seeds = sorted({seed for found in values.values() for seed in found})
+    points = [(row, seed, value) for row, found in values.items() for seed, value in found.items()]
+    if not points:
+        return math.nan, 0
+    design = np.array([[*(row == one for one in values), *(seed == one for one in seeds)] for row, seed, _ in points])
+    measured = np.array([value for *_, value in points])
+    effects, _, rank, _ = np.linalg.lstsq(design.astype(float), measured, rcond=None)
+    freedom = len(points) - int(rank)
+    left = measured - design @ effects
+    return (math.sqrt(left @ left / freedom) if freedom else math.nan), freedom

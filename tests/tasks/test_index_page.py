@@ -64,6 +64,17 @@ def test_the_papers_numbers_lead_nowhere_and_a_mean_names_all_its_runs() -> None
     assert '<a href="#run-e" title="first">e</a>' in page
 
 
+def test_a_difference_names_all_runs_of_both() -> None:
+    renderer = Renderer({"a": "first", "a-seed2": "second", "base": "third", "base-seed2": "fourth"}, {})
+    page = renderer.section(
+        "table3.md",
+        "# T\n\n| difference to base | perplexity, paper | perplexity |\n| - | - | - |\n"
+        "| a | +7.5% | +2.0% (-1.0% to +5.0%) |",
+    ).html
+    assert '<a href="#run-a" title="first; second; third; fourth">+2.0% (-1.0% to +5.0%)</a>' in page
+    assert "+7.5%</a>" not in page
+
+
 def test_a_row_of_which_only_another_seed_was_measured_leads_to_that() -> None:
     page = (
         Renderer({"e-seed2": "second"}, {})

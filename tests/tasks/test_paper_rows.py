@@ -9,6 +9,7 @@ import yaml
 
 from tasks.results import PAPER
 from tasks.settings import Experiment, read_params
+from tasks.table3 import VOCABULARY, VOCABULARY_OF_BIG
 from tasks.table3_rows import ROWS, parse_name
 from tests.workspace import ROOT
 from transformer.model import Transformer, count_parameters
@@ -20,8 +21,6 @@ PRINTED = {row["row"]: row for row in yaml.safe_load(PAPER.read_text())["table3"
 SMALLER = {"layers": 2, "d_model": 8, "d_ff": 8, "d_k": 8, "d_v": 8}
 # The paper's matrices of attention have no biases; its early code had, and the row C6 is 53 million with them only.
 BIASES_OF_ATTENTION = {"C6": 6 * 3 * 4 * 512}
-VOCABULARY = 40_960  # with which all rows but `big` have as many parameters as printed: the paper names none in full
-VOCABULARY_OF_BIG = 36_000
 
 
 def rows_of(table: str) -> list[str]:
@@ -44,7 +43,7 @@ def compared(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_at_paper_size(row: str) -> ModelSettings:
-    return ModelSettings(**changed(EXPERIMENTS["base"], PRINTED[row]["settings"])["model"])
+    return EXPERIMENTS[row if row in ("base", "big") else f"table3-{row}"].model
 
 
 def parameters(settings: ModelSettings, vocabulary: int) -> int:

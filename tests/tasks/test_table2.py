@@ -115,7 +115,7 @@ def test_a_row_that_was_not_run_says_so() -> None:
 def test_a_row_that_failed_says_where_and_why() -> None:
     failure = {"stage": "train@unrun", "error": "no room | for\nthe model", "date": "2026-11-30T10:00:00+00:00"}
     page_of_both = page.table2(replace(results({"e": scores()}), failures={"unrun": failure, "e": failure}))
-    assert "| unrun | test | made-up en-xx | failed in train@unrun: no room \\\\| for the model |" in page_of_both
+    assert "| unrun | test | made-up en-xx | failed in train@unrun: no room \\| for the model |" in page_of_both
     assert "**e** failed in train@unrun" in page_of_both
     assert "(2026-11-30T10:00:00+00:00)" in page_of_both
 
