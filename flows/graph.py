@@ -12,6 +12,7 @@ from dvc.repo import Repo
 from flows.errors import BadInput
 
 # An experiment is done when these are: score@EXPERIMENT, and those of the others that there are for it.
+LISTED = 15  # experiments, in an error line
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,17 @@ def _matching(patterns: list[str], known: list[str]) -> list[str]:
     for pattern in patterns:
         matching = [name for name in known if fnmatchcase(name, pattern)]
         if not matching:
-            nearest = get_close_matches(pattern, known, n=1, cutoff=0.5)
-            hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
-            raise BadInput(f"params.yaml: no experiment {pattern!r}; {hint}")
+            raise BadInput(f"params.yaml: {_nothing_found(pattern, known)}")
         found |= dict.fromkeys(matching)
     return list(found)
+
+
+def _nothing_found(pattern: str, known: list[str]) -> str:
+    is_pattern = any(sign in pattern for sign in "*?[")
+    nearest = get_close_matches(pattern, known, n=3 if is_pattern else 1, cutoff=0.5)
+    if nearest and not is_pattern:
+        return f"no experiment {pattern!r}; did you mean {nearest[0]!r}?"
+    known = sorted(known, key=lambda name: name.startswith("table3-"))  # whose many rows would hide the others
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
+    hint = f"nearest: {', '.join(nearest)}" if nearest else f"known: {', '.join(known[:LISTED])}{more}"
+    return f"no experiment{' fits' if is_pattern else ''} {pattern!r}; {hint}"

@@ -3,6 +3,7 @@
 Part of the stage `report`; writes reports/index.html from the reports, the figures and reports/scores/*.json.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from tasks.markdown import settings, short_commit
 from tasks.page_sections import Picture, Renderer, plain_html, section_of_figures
 from tasks.provenance import how_it_was_made, trained
 from tasks.results import Results
+from tasks.table3 import SIZES
 from tasks.table3_rows import parse_name
 
 TEMPLATE = Path(__file__).with_suffix(".html")
@@ -30,6 +32,14 @@ class Card(NamedTuple):
     size: str
     cost: str
     origin: str
+
+
+class Table3Card(NamedTuple):
+    """How many rows of Table 3 have been trained."""
+
+    size: str
+    done: int
+    rows: int
 
 
 class Run(NamedTuple):
@@ -52,18 +62,21 @@ def index_page(results: Results, reports: Mapping[str, str], pictures: Mapping[s
     shown = "".join(section.html for section in sections)
     if others := [picture for picture in pictures.values() if picture.data_uri not in shown]:
         sections.append(section_of_figures(others))
+    origins = [Run(name, runs[name], plain_html(how_it_was_made(score))) for name, score in results.scores.items()]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         cards=[card(name, score, runs[name]) for name, score in results.scores.items() if not _is_row(name)],
-        unrun=[name for name in results.params.experiments if name not in results.scores and not _is_row(name)],
+        tables=table3_cards(results) if "table3.md" in reports else [],
+        unrun=unrun(results),
         failures=results.failures,
         measured=len(results.scores),
         experiments=len(results.params.experiments),
         sections=sections,
-        runs=[Run(name, runs[name], plain_html(how_it_was_made(score))) for name, score in results.scores.items()]
+        runs=[run for run in origins if not _is_row(run.name)]
         + [
             Run(name, said, plain_html(how_layers_were_measured(results.layers or {}))) for name, said in layers.items()
         ],
+        row_runs=[run for run in origins if _is_row(run.name)],
     )
 
 
@@ -99,6 +112,29 @@ def card(name: str, score: dict[str, Any], where_from: str) -> Card:
     took, hardware, *_ = trained(training)
     size, cost = f"{training['parameters']:,} parameters", f"{took} on {hardware}"
     return Card(name, f"{value:.2f}", metric, score["corpus"]["test_set"], size, cost, where_from)
+
+
+def table3_cards(results: Results) -> list[Table3Card]:
+    """One of each size that params.yaml has; a row with several seeds counts once."""
+    rows = [
+        (row.table, row.row, name in results.scores) for name in results.params.experiments if (row := parse_name(name))
+    ]
+    found = []
+    for table, size in SIZES.items():
+        known = {row for of, row, _ in rows if of == table}
+        done = {row for of, row, measured in rows if of == table and measured}
+        if known:
+            found.append(Table3Card(size, len(done), len(known)))
+    return found
+
+
+def unrun(results: Results) -> list[str]:
+    """The experiments without a score by name, but how many trainings of each size of Table 3."""
+    names = [name for name in results.params.experiments if name not in results.scores]
+    rows = Counter(row.table for name in names if _is_row(name) and (row := parse_name(name)))
+    return [name for name in names if not _is_row(name)] + [
+        f"trainings for Table 3 {size.lower()} ({rows[table]})" for table, size in SIZES.items() if rows[table]
+    ]
 
 
 def _is_row(name: str) -> bool:

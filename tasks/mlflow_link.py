@@ -2,24 +2,33 @@
 
     python -m tasks.mlflow_link base big
 
-in:   MLFLOW_TRACKING_URI, or mlflow.db in the project's folder: of each experiment the run that was started last
+in:   params.yaml
+      MLFLOW_TRACKING_URI, or mlflow.db in the project's folder: of each experiment the run that was started last
 out:  one line, for a browser on this machine while `make up` runs, or the server's own if the variable names one
 """
 
 import argparse
 import json
 import os
+from pathlib import Path
 from urllib.parse import quote
 
+from tasks.settings import PARAMS, read_params
 from tasks.tracking import PROJECT, local_uri
-from transformer.errors import InputError, run_main
+from transformer.errors import InputError, did_you_mean, run_main
 
 
 def compare_page(experiments: list[str]) -> str:
-    """Its URL. InputError if an experiment has no run."""
+    """Its URL. InputError if params.yaml has no such experiment, or it has no run."""
+    known = read_params().experiments
+    for name in experiments:
+        if name not in known:
+            raise InputError(f"{PARAMS}: no experiment {name!r}; {did_you_mean(name, known)}")
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or local_uri()
+    if uri == local_uri() and not Path("mlflow.db").exists():  # MLflow would make an empty one
+        raise InputError(f"no mlflow.db here, so no runs; train first: make reproduce EXPERIMENT={experiments[0]}")
     from mlflow.tracking import MlflowClient
 
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or local_uri()
     client = MlflowClient(tracking_uri=uri)
     project = client.get_experiment_by_name(PROJECT)
     runs = []

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
+PROSE = 50  # characters
 COLLAPSED = "Where the numbers come from"
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")  # outputs of models stand in the tables
 _NUMBER = re.compile(r"([+−-]?)(\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?) ?%?(?: ?[±(/].*| (?!x )[A-Za-z]{1,3}\b.*)?")
@@ -199,9 +200,11 @@ def plain_html(text: str) -> str:
 
 
 def _kind(column: list[str]) -> str:
-    """A column sorts by number if all that it shows are numbers."""
+    """A column sorts by number if all that it shows are numbers; prose needs more room than other text."""
     shown = [text for text in column if not _NOTHING.fullmatch(text)]
-    return "number" if shown and all(sort_value(text) is not None for text in shown) else "text"
+    if shown and all(sort_value(text) is not None for text in shown):
+        return "number"
+    return "prose" if any(len(text) > PROSE for text in column) else "text"
 
 
 def _rows(tokens: Sequence[Token]) -> list[list[Token]]:

@@ -1,10 +1,11 @@
 """The two pictures of the README, taken of reports/index.html in an installed Chromium.
 
-python -m tests.page_pictures
+    dvc repro --single-item report && python -m tests.page_pictures
 
 reports/index.html -> reports/figures/page_light.png  reports/figures/page_dark.png
 """
 
+import argparse
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,5 +48,10 @@ def take_pictures(browser: Browser, page: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(
+        prog="python -m tests.page_pictures",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    ).parse_args()
     with chromium() as browser:
         take_pictures(browser, ROOT / "reports/index.html", ROOT / "reports/figures")

@@ -186,6 +186,17 @@ def test_on_a_phone_only_boxes_scroll_sideways(browser: Browser, written: Path) 
     assert width == 360
 
 
+def test_a_box_shows_that_there_is_more_to_the_right(browser: Browser, written: Path) -> None:
+    tab = browser.new_page(viewport={"width": 360, "height": 760})
+    tab.goto(written.as_uri())
+    box = tab.locator(".scroll").first
+    tab.locator(".scroll.more").first.wait_for()
+    assert "gradient" in box.evaluate("box => getComputedStyle(box).maskImage")
+    box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    tab.wait_for_function("!document.querySelector('.scroll').classList.contains('more')")
+    tab.close()
+
+
 def test_the_pictures_of_the_readme_are_small(browser: Browser, written: Path, tmp_path: Path) -> None:
     take_pictures(browser, written, tmp_path)
     for name, (_, options) in PICTURES.items():

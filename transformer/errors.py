@@ -7,16 +7,19 @@ import traceback
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
+LISTED = 15  # names, in an error line
+
 
 class InputError(Exception):
     """Something the user gave is wrong. The message names the file, line or key and says what to do."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of an error line about a word that is not among the `known` ones: the nearest, else all of them."""
+    """The end of an error line about a word that is not among the `known` ones: the nearest, else the first of them."""
     known = list(known)
+    more = f" and {len(known) - LISTED} more" if len(known) > LISTED else ""
     nearest = get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known)}"
+    return f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known[:LISTED])}{more}"
 
 
 def run_main(main: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from dvc.repo import Repo
 
 from flows.errors import BadInput
-from flows.graph import out_of_date, read_plan
+from flows.graph import _matching, out_of_date, read_plan
 
 CHECKOUT = Path(__file__).parents[2]
 
@@ -63,7 +63,7 @@ def test_experiments_come_in_the_order_in_which_they_are_named(workspace: Path) 
 def test_a_pattern_names_all_experiments_that_it_fits(workspace: Path) -> None:
     assert list(read_plan(["t[hi]*y", "tiny"]).needs) == ["tiny"]
     assert list(read_plan(["t*", "o*"]).needs) == ["tiny", "other"]
-    with pytest.raises(BadInput, match=r"^params\.yaml: no experiment 'big\*'; known: tiny, other$"):
+    with pytest.raises(BadInput, match=r"^params\.yaml: no experiment fits 'big\*'; known: tiny, other$"):
         read_plan(["tiny", "big*"])
 
 
@@ -97,6 +97,14 @@ def test_a_stage_added_to_dvc_yaml_is_in_the_plan(workspace: Path) -> None:
 def test_an_unknown_experiment_names_the_nearest(workspace: Path) -> None:
     with pytest.raises(BadInput, match="no experiment 'tny'; did you mean 'tiny'"):
         read_plan(["tny"])
+
+
+def test_a_pattern_that_fits_nothing_names_the_nearest_and_no_long_list() -> None:
+    known = ["table3-A1", "table3-E1", *(f"e{number}" for number in range(90))]
+    with pytest.raises(BadInput, match=r"no experiment fits 'table9-\*'; nearest: table3-E1, table3-A1$"):
+        _matching(["table9-*"], known)
+    with pytest.raises(BadInput, match=r"no experiment 'news'; known: e0, .*, e14 and 77 more$"):
+        _matching(["news"], known)
 
 
 def test_a_broken_dvc_yaml_is_one_line(workspace: Path) -> None:

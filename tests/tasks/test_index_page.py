@@ -150,6 +150,27 @@ def test_what_was_measured_comes_first_and_what_was_not_is_named() -> None:
     assert '<a href="#figures-a-curve">A curve</a>' in page
 
 
+def test_rows_of_table_3_are_counted_and_their_runs_are_folded() -> None:
+    names = ["e", "base", "table3-A1", "table3-tiny-base", "table3-tiny-A1", "table3-tiny-A1-seed2"]
+    params = PARAMS.model_copy(update={"experiments": dict.fromkeys(names, PARAMS.experiments["e"])})
+    score = {**scores(), "text": {"lowercase": False}}
+    measured = {"e": score, "table3-tiny-A1": score, "table3-tiny-base": score}
+    page = index_page(Results(params, measured, {}, {}, None, [], {}, {}), {"table3.md": "# Table 3\n\ntext\n"}, {})
+    assert (
+        "3 of 6 experiments measured; not yet: base, trainings for Table 3 at the paper&#39;s size (1), "
+        "trainings for Table 3 at laptop size (1)."
+    ) in page
+    assert "<strong>0 / 2</strong>" in page and "<strong>2 / 2</strong>" in page
+    fold = page.index('<details id="runs-table3">')
+    assert page.index('<details id="run-e">') < fold < page.index('<details id="run-table3-tiny-A1">')
+    assert "without base and big: 2 runs" in page
+
+
+def test_long_text_has_a_wide_column() -> None:
+    page = html(f"| a | b | c |\n| --- | --- | --- |\n| x | {'many words ' * 6} | 1 |")
+    assert re.findall(r'<t[hd][^>]* class="(\w+)"', page) == ["text", "prose", "number"]
+
+
 def test_nothing_measured() -> None:
     page = index_page(Results(PARAMS, {}, {}, {}, None, [], {}, {}), {}, {})
     assert "0 of 2 experiments measured; not yet: e, unrun." in page

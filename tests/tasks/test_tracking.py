@@ -133,6 +133,7 @@ def test_a_run_from_before_its_table_joins_it(local: Path) -> None:
 def test_the_link_opens_the_newest_runs_of_experiments_side_by_side(
     local: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    shutil.copy(ROOT / "params.yaml", local)
     runs = {}
     for name in ("base", "base", "big", "tiny"):
         with tracked(name, None) as run:
@@ -144,3 +145,13 @@ def test_the_link_opens_the_newest_runs_of_experiments_side_by_side(
     assert (page, dict(parse_qsl(query))) == ("http://127.0.0.1:5009/#/compare-runs", lists)
     with pytest.raises(InputError, match="no run of experiment 'news'"):
         compare_page(["base", "news"])
+    with pytest.raises(InputError, match=r"params\.yaml: no experiment 'bas'; did you mean 'base'"):
+        compare_page(["bas"])
+
+
+def test_a_link_asked_for_before_any_training_leaves_nothing_behind(local: Path) -> None:
+    shutil.copy(ROOT / "params.yaml", local)
+    Path("mlflow.db").unlink()
+    with pytest.raises(InputError, match=r"no mlflow\.db here, .* make reproduce EXPERIMENT=base"):
+        compare_page(["base"])
+    assert [path.name for path in local.iterdir()] == ["params.yaml"]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.workspace import ROOT, environment
-from transformer.errors import InputError, run_main
+from transformer.errors import InputError, did_you_mean, run_main
 
 
 def fail(error: Exception) -> None:
@@ -20,6 +20,11 @@ def test_what_the_user_can_put_right_is_one_line(capsys: pytest.CaptureFixture[s
         run_main(lambda: fail(InputError("params.yaml: no")))
     assert caught.value.code == 2
     assert capsys.readouterr().err == "error: params.yaml: no\n"
+
+
+def test_a_long_list_of_known_names_is_cut() -> None:
+    assert did_you_mean("zz", ["one", "two"]) == "known: one, two"
+    assert did_you_mean("zz", [f"e{number}" for number in range(93)]).endswith(", e13, e14 and 78 more")
 
 
 @pytest.mark.parametrize(("ranks", "line"), [("1", "ValueError: broken"), ("4", "rank 3: ValueError: broken")])
