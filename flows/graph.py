@@ -21,8 +21,8 @@ class Plan:
 
     needed: dict[str, list[str]]
     downstream: dict[str, list[str]]
-    needs: dict[str, list[str]]
-    """Of each experiment, which of `needed` it needs."""
+    ends: dict[str, list[str]]
+    """The last stages of the experiments, from which no other of `needed` reads, each with what it needs and itself."""
     in_slots: set[str]
     """Trainings, which dvc.yaml marks with `meta: {slot: true}`, and what reads from them."""
     tables: list[Path]
@@ -59,6 +59,7 @@ def read_plan(patterns: list[str]) -> Plan:
         for name in _matching(patterns, list(experiments))
     }
     needed = set().union(*needs.values())
+    ends = [name for name in needed if not needed.intersection(names.predecessors(name))]
     readers = set().union(*(networkx.ancestors(names, one) for name in needs for one in experiments[name]))
     downstream = readers.difference(needed, *experiments.values())
     rank = {one: number for number, all_of_it in reversed(list(enumerate(needs.values()))) for one in all_of_it}
@@ -66,7 +67,7 @@ def read_plan(patterns: list[str]) -> Plan:
     return Plan(
         needed={name: sorted(names.successors(name)) for name in order if name in needed},
         downstream={name: sorted(names.successors(name)) for name in order if name in downstream},
-        needs={name: [one for one in order if one in all_of_it] for name, all_of_it in needs.items()},
+        ends={name: [*sorted(networkx.descendants(names, name)), name] for name in order if name in ends},
         in_slots=needed & in_slots,
         tables=[
             Path(out.fs_path)

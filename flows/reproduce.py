@@ -28,7 +28,7 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.console import plain_logging
 from flows.errors import BadInput, StageError
-from flows.failures import note_failures
+from flows.failures import clear_failures, note_failure
 from flows.graph import out_of_date, read_plan
 from flows.processes import end_processes, marked
 from flows.progress import VARIABLE, artifact_key, watched
@@ -78,10 +78,8 @@ def reproduce_paper(experiments: list[str]) -> State:
         slots = number_of_slots()
         check_input(experiments, get_run_logger().info, run)
         plan = read_plan(experiments)
-        states = _run_stages(plan.needed, plan.in_slots, slots, run)
-        done = {name for name in plan.needed if name not in states or _completed(states[name])}
-        note_failures(plan.needs, _errors(states), done)
-        states |= _run_stages(plan.downstream, set(), slots, run)
+        states = _run_stages(plan.needed, plan.in_slots, plan.ends, slots, run)
+        states |= _run_stages(plan.downstream, set(), {}, slots, run)
         _show(plan.tables)
     except BadInput as error:
         return Failed(name="BadInput", message=str(error))
@@ -90,14 +88,19 @@ def reproduce_paper(experiments: list[str]) -> State:
     return _outcome(states, len(plan.needed | plan.downstream), experiments)
 
 
-def _run_stages(stages: dict[str, list[str]], in_slots: set[str], slots: int, run: Run) -> dict[str, State]:
+def _run_stages(
+    stages: dict[str, list[str]], in_slots: set[str], ends: dict[str, list[str]], slots: int, run: Run
+) -> dict[str, State]:
     """Run what is out of date, each stage as soon as those that it reads from are done and there is room for it.
 
+    What keeps the `ends` from being done is noted when it happens: tables that are redrawn meanwhile have it.
     The states of all that was out of date; None of what did not run, because something before it failed.
     """
     stale = out_of_date(stages)
     if len(stale) < len(stages):
         get_run_logger().info(f"{len(stages) - len(stale)} of {len(stages)} stages are up to date")
+    done = stages.keys() - stale
+    clear_failures(ends, done)
     left = Slots({name: inputs for name, inputs in stages.items() if name in stale}, in_slots, slots)
     futures: dict[str, PrefectFuture[None]] = {}
     ended: SimpleQueue[PrefectFuture[None]] = SimpleQueue()
@@ -115,6 +118,11 @@ def _run_stages(stages: dict[str, list[str]], in_slots: set[str], slots: int, ru
         future.wait()  # its state is known then without asking the server
         name = next(name for name in left.running if futures[name] is future)
         left.end(name, _completed(future.state))
+        for error in _errors({name: future.state}).values():
+            note_failure(ends, error)
+        if _completed(future.state):
+            done.add(name)
+            clear_failures(ends, done)
 
 
 def _completed(state: State) -> bool:

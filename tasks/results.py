@@ -1,7 +1,7 @@
 """All that the reports are made from, read once: settings, stored scores, and the paper's printed numbers.
 
     params.yaml  tasks/paper.yaml  tasks/published.yaml
-    reports/scores/E.json  reports/sweeps/E.json  reports/attention/E.json  reports/failures/E.json
+    reports/scores/E.json  reports/sweeps/E.json  reports/attention/E.json  reports/failures/score@E.json
     reports/comparisons/*.json  reports/layers/measured.json
 
 A score file holds everything the reports need of an experiment, so that a fresh clone can redraw them.
@@ -35,7 +35,7 @@ class Results:
     scores: Scores
     """Of each experiment that was measured, in the order of params.yaml."""
     failures: dict[str, dict[str, Any]]
-    """Of each experiment of which a stage failed and has not succeeded since: stage, error, date."""
+    """Of each experiment that lacks scores, or newer ones, because a stage failed: stage, error, date."""
     sweeps: dict[str, dict[str, Any]]
     """Of each experiment whose averaging and search were varied."""
     layers: dict[str, Any] | None
@@ -75,7 +75,9 @@ def read_results() -> Results:
     return Results(
         params=params,
         scores=_read(names, lambda name: REPORTS / "scores" / f"{name}.json", read_scores),
-        failures=_read(names, lambda name: REPORTS / "failures" / f"{name}.json", _with("stage", "error", "date")),
+        failures=_read(
+            names, lambda name: REPORTS / "failures" / f"score@{name}.json", _with("stage", "error", "date")
+        ),
         sweeps=_read(names, lambda name: REPORTS / "sweeps" / f"{name}.json", _with("averaging", "search", "own")),
         layers=_with("settings", "points", "machine", "commit", "date")(MEASURED) if MEASURED.exists() else None,
         comparisons=[

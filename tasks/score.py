@@ -46,7 +46,9 @@ def main() -> None:
             run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
         write_json(REPORTS / "scores" / f"{experiment}.json", {"corpus": about, "scores": scores, **translation})
-        (REPORTS / "failures" / f"{experiment}.json").unlink(missing_ok=True)  # the flow's note of an earlier failure
+        (REPORTS / "failures" / f"score@{experiment}.json").unlink(
+            missing_ok=True
+        )  # the flow's note of an earlier failure
         run.metrics(training["update"], logged)
 
 

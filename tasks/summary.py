@@ -1,7 +1,8 @@
 """Scores and curves in the plain forms that other programs read and compare. Part of the stage `report`.
 
 reports/metrics/E.json  {name: number}, which `dvc metrics show` prints as one row for each file, a column for each name
-reports/curves.csv      experiment, update, perplexity on the valid split, which `dvc plots show` draws
+reports/curves.csv      experiment, update, perplexity on the valid split, which `dvc plots show` draws; without rows of
+                        Table 3 but base and big, as there are more of them than colours
 """
 
 import csv
@@ -10,6 +11,7 @@ import json
 from typing import Any
 
 from tasks.results import Scores
+from tasks.table3_rows import parse_name
 
 DIGITS = 4
 
@@ -38,6 +40,8 @@ def curves(scores: Scores) -> str:
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(["experiment", "update", "perplexity"])
     for name, score in scores.items():
+        if name not in ("base", "big") and parse_name(name):
+            continue
         points = [point for point in score["training"]["curve"] if "valid_perplexity" in point]
         writer.writerows([name, point["update"], round(point["valid_perplexity"], DIGITS)] for point in points)
     return lines.getvalue()

@@ -4,13 +4,14 @@ python -m tasks.sweep tiny
 
 runs/E/weights/  data/subwords/C/  data/corpora/C/valid.*
   -> reports/sweeps/E.json    `averaging`: with the experiment's own search; `search`: with its own averaging
-     runs/E/sweep.json        each point as soon as it is measured: an interrupted sweep goes on
+     runs/E/sweep.json        each point as soon as it is measured: an interrupted sweep goes on, if by the same code
 
 Figures of these are drawn by the stage report, and Table 3 takes from them what its rows without averaging came to.
 """
 
 import time
 from datetime import UTC, datetime
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +25,7 @@ from tasks.settings import key_argument, read_experiment, read_sweep
 from tasks.tracking import tracked
 from transformer.checkpoints import average
 from transformer.errors import run_main
-from transformer.files import read_json, write_json
+from transformer.files import read_json, sha256, write_json
 from transformer.model import Transformer
 from transformer.perplexity import perplexity
 from transformer.settings import SearchSettings
@@ -32,6 +33,13 @@ from transformer.translator import Translator
 
 SECTIONS = ("corpus", "averaging", "search")
 GRID = ("last", "beams", "length_penalties")
+# Another version of these may translate or score otherwise.
+MAKERS = (
+    "tasks/average.py", "tasks/metrics.py", "tasks/sweep.py", "transformer/checkpoints.py", "transformer/model.py",
+    "transformer/perplexity.py", "transformer/search.py", "transformer/splitting.py", "transformer/subwords.py",
+    "transformer/text.py", "transformer/translator.py",
+)  # fmt: skip
+LIBRARIES = ("sacrebleu", "sacremoses", "sentencepiece", "torch")
 
 
 class Point(NamedTuple):
@@ -88,6 +96,7 @@ def measure(
 ) -> dict[Point, dict[str, Any]]:
     """Each point with what came of it; those that stand in `run_folder`/sweep.json are taken from there."""
     made_from = {"training": training["date"], "data": read_json(corpus / "corpus.json")["sha256"]}
+    made_from |= {"made_by": _made_by()}
     record = run_folder / "sweep.json"
     known = read_json(record) if record.exists() else {}
     found = _known_points(known["points"]) if known.get("made_from") == made_from else {}
@@ -107,6 +116,11 @@ def measure(
             write_json(record, {"made_from": made_from, "points": list(found.values())})
             print(f"{_told(point)}: BLEU {scores['bleu']:.2f}", flush=True)
     return found
+
+
+def _made_by() -> dict[str, str]:
+    project = Path(__file__).parents[1]
+    return {name: sha256(project / name) for name in MAKERS} | {name: version(name) for name in LIBRARIES}
 
 
 def load(settings: Any, weights: Path, training: dict[str, Any], count: int) -> Translator:

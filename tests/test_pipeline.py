@@ -67,7 +67,7 @@ def by_dvc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     project = made_up(tmp_path_factory.mktemp("dvc"))
     assert run("python", "-m", "tasks.check", "small", cwd=project).returncode == 0
     kill_in_training(project)
-    (project / "reports/failures/small.json").write_text("{}")  # as the flow would note it
+    (project / "reports/failures/score@small.json").write_text("{}")  # as the flow would note it
     done = run("dvc", "repro", "score@small", cwd=project)
     assert done.returncode == 0, done.stdout + done.stderr
     return project, done.stdout + done.stderr

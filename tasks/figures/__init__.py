@@ -73,41 +73,41 @@ FIGURES: dict[str, Figure] = {
         "Perplexity per sub-word of the linearised trees by update, of the valid split and, faint, of the training.",
     ),
     "averaging.png": Figure(
-        lambda results, path: draw_averaging(results.sweeps, path),
+        draw_averaging,
         "BLEU by averaging",
         "Scores on the valid split of the mean of the last so many weights (section 6.1), each searched alike.",
     ),
     "search.png": Figure(
-        lambda results, path: draw_search(results.sweeps, path),
+        draw_search,
         "BLEU by beam and length penalty",
         "Scores on the valid split of one model, searched in several ways. The paper's, chosen on its valid split, is "
         "a beam of 4 with an exponent of 0.6.",
     ),
     "attention_far.svg": Figure(
-        lambda results, path: draw_far(results.attention, results.params.attention, path),
+        draw_far,
         "Attention from a word to a distant one",
         "As the paper's Figure 3: all heads of the encoder's last layer but one, from one word of our sentence. "
         + LOOKING,
     ),
     "attention_pronoun.svg": Figure(
-        lambda results, path: draw_pronoun(results.attention, results.params.attention, path),
+        draw_pronoun,
         "Attention from a pronoun",
         "As the paper's Figure 4: of the same layer those two heads that give most from the pronoun to one other word. "
         + LOOKING,
     ),
     "attention_heads.svg": Figure(
-        lambda results, path: draw_heads(results.attention, path),
+        draw_heads,
         "Two heads that do different things",
         f"As the paper's Figure 5: of the same layer the two heads whose weights differ most. {LOOKING}",
     ),
     "attention_decoder.svg": Figure(
-        lambda results, path: draw_sharpest(results.attention, "decoder", path),
+        lambda results, path: draw_sharpest(results, "decoder", path),
         "Attention of the decoder to what it has written",
         "Of the decoder's last layer but one the two heads that give most to single other words; no word sees a later "
         f"one. {LOOKING}",
     ),
     "attention_cross.svg": Figure(
-        lambda results, path: draw_sharpest(results.attention, "cross", path),
+        lambda results, path: draw_sharpest(results, "cross", path),
         "Attention of the decoder to the source",
         "The output (left) while it is written, the source right; of the decoder's last layer but one the two heads "
         f"that give most to single words. {LOOKING}",

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.figures.svg import LETTER, document, element, text
+from tasks.figures.words import Seen
 
 PALEST = 0.07  # a smaller weight is not drawn
 COLOURS = ["#c03028", "#2060b0", "#208040", "#a06000", "#8030a0", "#008080", "#606060", "#d05090"]
 DASHES = ["", "8 3", "2 3", "10 3 2 3"]
-ROW, BETWEEN, MARGIN, TOP = 20, 170, 14, 64
+ROW, BETWEEN, MARGIN, TOP = 20, 170, 14, 84
 
 
 class Line(NamedTuple):
@@ -27,26 +28,24 @@ class Panel(NamedTuple):
     lines: list[Line]
 
 
-def write_arcs(
-    path: Path, title: str, left_words: list[str], right_words: list[str], panels: list[Panel], bold: int | None = None
-) -> None:
-    """Panels beside each other; `bold` is a row of the left column. Write SVG."""
-    left, right = (LETTER * max(map(len, side)) + MARGIN for side in (left_words, right_words))
+def write_arcs(path: Path, shown: Seen, panels: list[Panel], bold: int | None = None) -> None:
+    """Panels beside each other, queries left and keys right; `bold` is a row of the left column. Write SVG."""
+    left, right = (LETTER * max(map(len, side)) + MARGIN for side in (shown.queries, shown.keys))
     width = left + BETWEEN + right
     heads = [sorted({line.head for line in panel.lines}) for panel in panels]
     legend = max(map(len, heads)) if max(map(len, heads)) > 1 else 0
-    height = TOP + ROW * (max(len(left_words), len(right_words)) + legend) + 2 * MARGIN
-    parts = [text(MARGIN, 24, title, font_size=15, font_weight="bold")]
+    height = TOP + ROW * (max(len(shown.queries), len(shown.keys)) + legend) + 2 * MARGIN
+    parts = [text(MARGIN, 24, shown.title, font_size=15, font_weight="bold"), text(MARGIN, 44, shown.origin)]
     for number, panel in enumerate(panels):
         x = number * width + left
-        parts.append(text(x + BETWEEN / 2, 48, panel.title, text_anchor="middle"))
-        parts += [_word(x - 5, row, word, "end", row == bold) for row, word in enumerate(left_words)]
-        parts += [_word(x + BETWEEN + 5, row, word, "start", False) for row, word in enumerate(right_words)]
+        parts.append(text(x + BETWEEN / 2, TOP - 16, panel.title, text_anchor="middle"))
+        parts += [_word(x - 5, row, word, "end", row == bold) for row, word in enumerate(shown.queries)]
+        parts += [_word(x + BETWEEN + 5, row, word, "start", False) for row, word in enumerate(shown.keys)]
         parts += [_arc(x, line, len(heads[number]) == 1) for line in panel.lines if line.weight >= PALEST]
         parts += [
             _legend(x, height - MARGIN - ROW * row, head) for row, head in enumerate(reversed(heads[0])) if legend
         ]
-    longest = LETTER * 1.2 * len(title) + 2 * MARGIN
+    longest = LETTER * max(1.2 * len(shown.title), len(shown.origin)) + 2 * MARGIN
     path.write_text(document(max(width * len(panels), longest), height, parts), encoding="utf-8")
 
 

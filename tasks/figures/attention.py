@@ -10,11 +10,10 @@ from typing import Any
 from tasks.figures.arcs import Line, Panel, told, write_arcs
 from tasks.figures.plots import NOTHING
 from tasks.figures.svg import document, text
+from tasks.figures.trainings import outdated
 from tasks.figures.words import SPECIAL, Seen, seen
-from tasks.settings import AttentionPicture
+from tasks.results import Results
 from transformer.errors import InputError
-
-Stored = dict[str, dict[str, Any]]  # reports/attention/E.json of each experiment E that was watched
 
 
 def far(row: int, attention: Seen, head: int) -> float:
@@ -46,46 +45,48 @@ def most_different(attention: Seen) -> list[int]:
     return [first, second]
 
 
-def draw_far(attention: Stored, params: dict[str, AttentionPicture], path: Path) -> None:
+def draw_far(results: Results, path: Path) -> None:
     """Figure 3: from one word, all heads."""
-    for name, stored in _first(attention, path):
+    for name, stored in _first(results, path):
         shown = seen(stored, "encoder")
-        row = _place(params[name].far, shown, name)
+        row = _place(results.params.attention[name].far, shown, name)
         lines = [line for head in range(len(shown.heads)) for line in _lines(shown, head, [row])]
-        write_arcs(path, shown.title, shown.queries, shown.keys, [Panel("all heads", lines)], row)
+        write_arcs(path, shown, [Panel("all heads", lines)], row)
 
 
-def draw_pronoun(attention: Stored, params: dict[str, AttentionPicture], path: Path) -> None:
+def draw_pronoun(results: Results, path: Path) -> None:
     """Figure 4: from one word, the two heads that are sharpest there."""
-    for name, stored in _first(attention, path):
+    for name, stored in _first(results, path):
         shown = seen(stored, "encoder")
-        row = _place(params[name].pronoun, shown, name)
+        row = _place(results.params.attention[name].pronoun, shown, name)
         panels = [Panel(told(head), _lines(shown, head, [row])) for head in sharpest(shown, [row])]
-        write_arcs(path, shown.title, shown.queries, shown.keys, panels, row)
+        write_arcs(path, shown, panels, row)
 
 
-def draw_heads(attention: Stored, path: Path) -> None:
+def draw_heads(results: Results, path: Path) -> None:
     """Figure 5: from all words, the two heads that differ most."""
-    for _, stored in _first(attention, path):
+    for _, stored in _first(results, path):
         shown = seen(stored, "encoder")
         panels = [Panel(told(head), _lines(shown, head)) for head in most_different(shown)]
-        write_arcs(path, shown.title, shown.queries, shown.keys, panels)
+        write_arcs(path, shown, panels)
 
 
-def draw_sharpest(attention: Stored, kind: str, path: Path) -> None:
+def draw_sharpest(results: Results, kind: str, path: Path) -> None:
     """From all words, the two heads that are sharpest in the mean: of the decoder, or from the output to the source."""
-    for _, stored in _first(attention, path):
+    for _, stored in _first(results, path):
         shown = seen(stored, kind)
         heads = sharpest(shown, list(range(len(shown.queries))))
         panels = [Panel(told(head), _lines(shown, head)) for head in heads]
-        write_arcs(path, shown.title, shown.queries, shown.keys, panels)
+        write_arcs(path, shown, panels)
 
 
-def _first(attention: Stored, path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """The first experiment that was watched; if there is none, the picture says so."""
-    if not attention:
-        path.write_text(document(400, 100, [text(200, 55, NOTHING, text_anchor="middle")]), encoding="utf-8")
-    return list(attention.items())[:1]
+def _first(results: Results, path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """The first experiment that was watched; without it, or if its scores are of another training, that is drawn."""
+    watched = list(results.attention.items())[:1]
+    note = outdated("attention", *watched[0], results.scores) if watched else NOTHING
+    if note:
+        path.write_text(document(600, 100, [text(300, 55, note, text_anchor="middle")]), encoding="utf-8")
+    return [] if note else watched
 
 
 def _place(word: str, shown: Seen, name: str) -> int:

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from tasks.figures.trainings import origin
+
 Rows = list[list[float]]  # [queries][keys]
 Words = list[tuple[str, list[int]]]  # each with the places of its pieces
 
@@ -18,6 +20,7 @@ class Seen:
     """What one attention of one model saw, by words: each head has a row for each query."""
 
     title: str
+    origin: str
     queries: list[str]
     keys: list[str]
     heads: list[Rows]
@@ -34,7 +37,9 @@ def seen(stored: dict[str, Any], kind: str) -> Seen:
     from_words, to_words = words(stored[queries]), words(stored[keys])
     heads = [by_words(head, from_words, to_words) for head in stored[kind]]
     title = f"{stored['experiment']}, {told}, layer {stored['layer']} of {stored['layers']}"
-    return Seen(title, [word for word, _ in from_words], [word for word, _ in to_words], heads)
+    return Seen(
+        title, origin(stored["training"]), [word for word, _ in from_words], [word for word, _ in to_words], heads
+    )
 
 
 def words(pieces: list[str]) -> Words:

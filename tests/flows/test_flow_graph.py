@@ -45,9 +45,10 @@ def test_experiments_that_share_a_training_are_told_apart(workspace: Path) -> No
 def test_two_experiments_share_one_plan(workspace: Path) -> None:
     plan = read_plan(["tiny", "other", "tiny"])
     assert len(plan.needed) == 9
-    assert plan.needs == {
-        "tiny": ["corpus@one", "shards@one", "train@tiny", "score@tiny", "sweep@tiny"],
-        "other": ["corpus@two", "shards@two", "train@other", "score@other"],
+    assert plan.ends == {
+        "score@tiny": ["corpus@one", "shards@one", "train@tiny", "score@tiny"],
+        "sweep@tiny": ["corpus@one", "shards@one", "train@tiny", "sweep@tiny"],
+        "score@other": ["corpus@two", "shards@two", "train@other", "score@other"],
     }
 
 
@@ -61,8 +62,8 @@ def test_experiments_come_in_the_order_in_which_they_are_named(workspace: Path) 
 
 
 def test_a_pattern_names_all_experiments_that_it_fits(workspace: Path) -> None:
-    assert list(read_plan(["t[hi]*y", "tiny"]).needs) == ["tiny"]
-    assert list(read_plan(["t*", "o*"]).needs) == ["tiny", "other"]
+    assert list(read_plan(["t[hi]*y", "tiny"]).ends) == ["score@tiny", "sweep@tiny"]
+    assert list(read_plan(["t*", "o*"]).ends) == ["score@tiny", "sweep@tiny", "score@other"]
     with pytest.raises(BadInput, match=r"^params\.yaml: no experiment fits 'big\*'; known: tiny, other$"):
         read_plan(["tiny", "big*"])
 

@@ -115,12 +115,27 @@ def test_why_an_experiment_failed_is_told_to_the_report_until_it_is_done(
     Path("dvc.yaml").write_text(Path("dvc.yaml").read_text().replace("cat scores/*.json >", "cat reports/failures/* >"))
     Path("wishes/shards@one").write_text("exit 2")
     assert _flow("tiny").name == "BadInput"
-    note = json.loads(Path("table.md").read_text())
+    note = json.loads(Path("reports/failures/score@tiny.json").read_text())
+    assert Path("reports/failures/sweep@tiny.json").exists()
+    assert Path("table.md").read_text().count("shards@one") == 2
     assert (note["stage"], note["error"]) == ("shards@one", "line 7 is empty")
     assert datetime.fromisoformat(note["date"]) <= datetime.now(UTC)
     Path("wishes/shards@one").unlink()
+    Path("wishes/sweep@tiny").write_text("exit 2")
+    assert _flow("tiny").name == "BadInput"
+    assert json.loads(Path("table.md").read_text())["stage"] == "sweep@tiny"  # nothing is said against the scores
+    Path("wishes/sweep@tiny").unlink()
     assert _flow("tiny").is_completed()
     assert Path("table.md").read_text() == ""
+
+
+def test_a_failure_is_told_while_other_stages_still_run(
+    workspace: Path, prefect_server: str, quick_retries: None
+) -> None:
+    Path("wishes/corpus@one").write_text("exit 2")
+    Path("wishes/corpus@two").write_text("until reports/failures/score@tiny.json")
+    assert _flow("tiny", "other").message == "corpus@one: line 7 is empty"
+    assert Path("scores/other.json").exists()
 
 
 @pytest.mark.slow

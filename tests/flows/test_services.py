@@ -43,7 +43,9 @@ def _prefect(api: str, *arguments: str) -> str:
 def _start_run(api: str) -> str:
     """The id of a new run of `tiny`, once its first stage has begun."""
     (run,) = re.findall(r"UUID: (\S+)", _prefect(api, "deployment", "run", "reproduce-paper/tiny"))
+    deadline = time.monotonic() + 120
     while not Path("times/corpus@one").exists():
+        assert time.monotonic() < deadline, f"run {run} began no stage within two minutes"
         time.sleep(0.2)
     return run
 
@@ -78,8 +80,9 @@ def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> Non
             stderr=subprocess.STDOUT,
         )
     try:
+        deadline = time.monotonic() + 120
         while "Ctrl-C" not in log.read_text():
-            assert up.poll() is None, log.read_text()
+            assert up.poll() is None and time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)
         assert f"export PREFECT_API_URL={api}" in log.read_text()
         assert "are up already" in _services("up", **ports).stderr

@@ -1,17 +1,25 @@
 """Words from pieces, heads by their rules, and lines where the weights are."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from tasks.figures.attention import draw_far, draw_pronoun, draw_sharpest, most_different, sharpest
+from tasks.figures.attention import draw_far, draw_heads, draw_pronoun, draw_sharpest, most_different, sharpest
 from tasks.figures.words import Seen, by_words, seen, words
+from tasks.results import Results
 from tasks.settings import AttentionPicture
 from transformer.errors import InputError
 
-PICTURE = {"e": AttentionPicture(sentence="He sees it.", far="sees", pronoun="it")}
+PICTURE = AttentionPicture(sentence="He sees it.", far="sees", pronoun="it")
+TRAINING = {"date": "2026-11-30T10:00:00+00:00", "mlflow_run": None, "made_by": [{"commit": "c0ffee" * 6}]}
+
+
+def results(picture: AttentionPicture = PICTURE, scores: Any = None, **attention: Any) -> Results:
+    params: Any = SimpleNamespace(attention=dict.fromkeys(attention, picture))
+    return Results(params, scores or {}, {}, {}, None, [], {}, {}, attention)
 
 
 def head(*largest: int) -> list[list[float]]:
@@ -26,6 +34,7 @@ def stored() -> dict[str, Any]:
     return {
         "experiment": "e", "layer": 1, "layers": 2, "source_pieces": pieces, "output_pieces": pieces,
         "decoder_pieces": ["<s>", *pieces[:-1]], "encoder": heads, "decoder": heads, "cross": heads,
+        "training": TRAINING,
     }  # fmt: skip
 
 
@@ -52,8 +61,8 @@ def test_heads_that_look_at_themselves_or_at_the_end_are_not_sharp() -> None:
 
 def test_the_two_that_differ_most() -> None:
     alike, other = head(0, 1), head(1, 0)
-    assert most_different(Seen("", ["a", "b"], ["a", "b"], [alike, alike, other])) == [0, 2]
-    assert most_different(Seen("", ["a", "b"], ["a", "b"], [alike])) == [0]
+    assert most_different(Seen("", "", ["a", "b"], ["a", "b"], [alike, alike, other])) == [0, 2]
+    assert most_different(Seen("", "", ["a", "b"], ["a", "b"], [alike])) == [0]
 
 
 def elements(path: Path, name: str) -> list[ElementTree.Element]:
@@ -61,7 +70,7 @@ def elements(path: Path, name: str) -> list[ElementTree.Element]:
 
 
 def test_only_the_chosen_words_lines_are_drawn_from_all_heads(tmp_path: Path) -> None:
-    draw_far({"e": stored()}, PICTURE, tmp_path / "far.svg")
+    draw_far(results(e=stored()), tmp_path / "far.svg")
     texts = elements(tmp_path / "far.svg", "text")
     (bold,) = [text.text for text in texts if text.get("font-weight") == "bold"][1:]  # behind the title
     assert bold == "sees"
@@ -72,14 +81,25 @@ def test_only_the_chosen_words_lines_are_drawn_from_all_heads(tmp_path: Path) ->
 
 
 def test_a_word_that_was_not_there_when_the_model_was_watched_is_named(tmp_path: Path) -> None:
-    later = {"e": AttentionPicture(sentence="She reads it.", far="reads", pronoun="it")}
+    later = AttentionPicture(sentence="She reads it.", far="reads", pronoun="it")
     with pytest.raises(InputError, match=r"attention/e\.json: no word 'reads'.*attention@e"):
-        draw_far({"e": stored()}, later, tmp_path / "far.svg")
+        draw_far(results(later, e=stored()), tmp_path / "far.svg")
 
 
 def test_the_first_experiment_is_drawn_and_none_is_said(tmp_path: Path) -> None:
-    both = {"e": stored(), "f": {**stored(), "experiment": "f"}}
-    draw_pronoun(both, PICTURE, tmp_path / "a.svg")
-    assert elements(tmp_path / "a.svg", "text")[0].text == "e, encoder self-attention, layer 1 of 2"
-    draw_sharpest({}, "cross", tmp_path / "a.svg")
+    both = results(e=stored(), f={**stored(), "experiment": "f"})
+    draw_pronoun(both, tmp_path / "a.svg")
+    assert [text.text for text in elements(tmp_path / "a.svg", "text")][:2] == [
+        "e, encoder self-attention, layer 1 of 2",
+        "MLflow run none, commit c0ffeec0, 2026-11-30",
+    ]
+    draw_sharpest(results(), "cross", tmp_path / "a.svg")
     assert [text.text for text in elements(tmp_path / "a.svg", "text")] == ["nothing measured yet"]
+
+
+@pytest.mark.parametrize(("date", "is_drawn"), [(TRAINING["date"], True), ("2026-12-01T10:00:00+00:00", False)])
+def test_what_is_of_another_training_than_the_scores_is_not_drawn(tmp_path: Path, date: str, is_drawn: bool) -> None:
+    draw_heads(results(e=stored(), scores={"e": {"training": {"date": date}}}), tmp_path / "a.svg")
+    texts = [text.text for text in elements(tmp_path / "a.svg", "text")]
+    assert (texts == ["attention@e: of another training than the scores; run it again"]) is not is_drawn
+    assert (len(texts) > 2) is is_drawn

@@ -1,6 +1,8 @@
 """Each figure can be drawn, with measurements and without, and dvc.yaml lists what is written."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -46,25 +48,85 @@ def test_dvc_knows_what_the_report_writes_and_which_modules_draw_it(tmp_path: Pa
     assert "tasks/figures" in stage["deps"]
 
 
-def sweep(*, lowercase: bool = False) -> dict[str, object]:
+TRAINING = {"date": "2026-11-30T10:00:00+00:00", "mlflow_run": "0123456789ab", "made_by": [{"commit": "c0ffee" * 6}]}
+
+
+def sweep(*, lowercase: bool = False) -> dict[str, Any]:
+    """BLEU rises with the weights, the beam and the length penalty; in lower case it is 20 more."""
     own = {"beam": 4, "penalty": "paper", "length_penalty": 0.6}
-    bleu = {"bleu": 20.0, **({"bleu_lowercase_tokens": 40.0} if lowercase else {})}
-    points = [{"last": last, "perplexity": 9.0 - last, **own, **bleu} for last in (1, 2, 5)]
+
+    def bleu(value: float) -> dict[str, float]:
+        return {"bleu": value, **({"bleu_lowercase_tokens": value + 20} if lowercase else {})}
+
+    averaging = [{"last": last, "perplexity": 9.0 - last, **own, **bleu(20.0 + last)} for last in (1, 2, 5)]
     search = [
-        {**own, "last": 5, "beam": beam, "length_penalty": alpha, **bleu} for beam in (1, 4) for alpha in (0.0, 0.6)
+        {**own, "last": 5, "beam": beam, "length_penalty": alpha, **bleu(20 + beam + alpha)}
+        for beam in (1, 4)
+        for alpha in (0.0, 0.6)
     ]
-    return {"averaging": points, "search": search, "own": {"last": 5, "search": own}}
+    return {"averaging": averaging, "search": search, "own": {"last": 5, "search": own}, "training": TRAINING}
+
+
+def drawn(draw: Any, results: Results, path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The axes of the picture."""
+    from matplotlib.figure import Figure
+
+    figures: list[Figure] = []
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda figure, *a, **k: (figures.append(figure), save(figure, *a, **k)))
+    draw(results, path)
+    return [*figures[0].axes]
+
+
+def lines(axes: Any) -> list[tuple[list[float], list[float]]]:
+    return [([*line.get_xdata()], [*line.get_ydata()]) for line in axes.lines]
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_sweeps_have_a_panel_for_each_experiment(tmp_path: Path, count: int) -> None:
-    sweeps = {f"e{number}": sweep(lowercase=number == 1) for number in range(count)}
+    results = replace(NOTHING, sweeps={f"e{number}": sweep() for number in range(count)})
     sizes = []
     for draw in (draw_averaging, draw_search):
-        draw(sweeps, tmp_path / "a.png")
+        draw(results, tmp_path / "a.png")
         header = (tmp_path / "a.png").read_bytes()[16:24]
         sizes.append((int.from_bytes(header[:4]), int.from_bytes(header[4:])))
     assert sizes == [(840, 480) if count == 1 else (1260, 960)] * 2
+
+
+@pytest.mark.parametrize("lowercase", [False, True])
+def test_bleu_and_perplexity_are_over_the_weights_that_are_averaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowercase: bool
+) -> None:
+    results = replace(NOTHING, sweeps={"e": sweep(lowercase=lowercase)})
+    left, right = drawn(draw_averaging, results, tmp_path / "a.png", monkeypatch)
+    more = 20 if lowercase else 0
+    assert (lines(left), lines(right)) == ([([1, 2, 5], [21 + more, 22 + more, 25 + more])], [([1, 2, 5], [8, 7, 4])])
+    metric = "BLEU of lower-cased tokens" if lowercase else "sacreBLEU"
+    assert (left.get_xlabel(), left.get_ylabel()) == ("weights averaged", f"{metric}, valid (full line)")
+    assert right.get_ylabel() == "perplexity, valid (broken line)"
+    assert left.get_title() == "e\nMLflow run 01234567, commit c0ffeec0, 2026-11-30"
+
+
+def test_bleu_is_over_the_length_penalty_with_a_line_for_each_beam(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (axes,) = drawn(draw_search, replace(NOTHING, sweeps={"e": sweep()}), tmp_path / "a.png", monkeypatch)
+    assert lines(axes) == [([0.0, 0.6], [21.0, 21.6]), ([0.0, 0.6], [24.0, 24.6]), ([0.6], [24.6])]
+    assert [line.get_label() for line in axes.lines] == ["beam 1", "beam 4", "as the experiment is searched"]
+    assert axes.get_xlabel() == "length penalty: exponent of (5 + |Y|) / 6"
+    assert axes.get_ylabel() == "sacreBLEU, valid"
+
+
+def test_a_sweep_of_another_training_than_the_scores_is_not_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = {name: {"training": {"date": date}} for name, date in (("e", "2026-12-01"), ("f", TRAINING["date"]))}
+    results = replace(NOTHING, sweeps={"e": sweep(), "f": sweep()}, scores=scores)
+    for draw in (draw_averaging, draw_search):
+        old, new, *_ = drawn(draw, results, tmp_path / "a.png", monkeypatch)
+        assert [text.get_text() for text in old.texts] == ["sweep@e: of another training than the scores; run it again"]
+        assert (len(old.lines), new.get_title()[:2]) == (0, "f\n")
+        assert new.lines
 
 
 def test_rows_of_table_3_are_one_group_among_the_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
