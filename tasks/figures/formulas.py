@@ -37,6 +37,7 @@ def draw_learning_rates(params: Params, path: Path) -> None:
                 axes.plot(updates, rates, **line, label=f"{name}{told}: d_model {model.d_model}, warm-up {warmup:,}")
         axes.set(xlabel="updates", ylabel="learning rate")
         axes.grid(alpha=0.3)
+        axes.set_ylim(top=1.6 * axes.get_ylim()[1])  # room for the legend above the peaks
         axes.legend(loc="upper right")
 
 
