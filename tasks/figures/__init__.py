@@ -58,7 +58,7 @@ FIGURES: dict[str, Figure] = {
         lambda results, path: draw_curves(results.scores, path),
         "Learning curves",
         "Perplexity per sub-word by update, of the valid split and, faint, of the training. It compares only within "
-        "one vocabulary, and that of a parser is of trees.",
+        "one vocabulary; where trees are learned, it is theirs.",
     ),
     "table3.png": Figure(
         draw_table3,
