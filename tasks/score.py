@@ -46,9 +46,8 @@ def main() -> None:
             run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
         write_json(REPORTS / "scores" / f"{experiment}.json", {"corpus": about, "scores": scores, **translation})
-        (REPORTS / "failures" / f"score@{experiment}.json").unlink(
-            missing_ok=True
-        )  # the flow's note of an earlier failure
+        # The flow's note of an earlier failure is true no more.
+        (REPORTS / "failures" / f"score@{experiment}.json").unlink(missing_ok=True)
         run.metrics(training["update"], logged)
 
 
