@@ -126,7 +126,11 @@ def kill_at_random(kills: int, seed: int, folder: Path) -> Outcome:
         while not live(killed, draw.uniform(0.0, longest)):
             look(killed, batches, outcome)
         expected, found = result(alone), result(killed)
-        outcome.different += [f"{killed}: {key}" for key in expected | found if expected.get(key) != found.get(key)]
+        outcome.different += [
+            f"{killed}: {key}: {found.get(key)} instead of {expected.get(key)}"
+            for key in expected | found
+            if expected.get(key) != found.get(key)
+        ]
     return outcome
 
 

@@ -106,6 +106,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
         if "os error 28" not in str(error):
             raise
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
+    path.chmod(0o644)  # the library leaves it to its owner alone
 
 
 def average(paths: list[Path]) -> dict[str, Tensor]:

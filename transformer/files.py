@@ -89,11 +89,12 @@ def remove_unfinished(folder: Path) -> None:
 
     `whole_folder` does so for its own path, but a training's next checkpoint has another name.
     """
-    for left in folder.glob(".*.tmp"):
-        if left.is_dir():
-            shutil.rmtree(left)
-        else:
-            left.unlink()
+    for pattern in (".*.tmp", ".tmp*"):  # ours, and the library safetensors': .tmpAbCdEf beside the file it writes
+        for left in folder.glob(pattern):
+            if left.is_dir():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
 
 
 def locked(path: Path, waiting: str, seconds: float = -1) -> AbstractContextManager[Any]:

@@ -1,6 +1,9 @@
 """What a checkpoint holds, and what is left of one that was being written when its process was killed."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -76,12 +79,35 @@ def test_damage_to_any_file_is_noticed(make_trainer: Make, name: str, capsys: py
 
 def test_what_a_killed_save_left_is_deleted_at_the_next_start(make_trainer: Make) -> None:
     trainer = make_trainer()
-    left = [trainer.folder / ".checkpoint-00000005.k1ll3d.tmp", trainer.folder / ".snapshot-00000006.safetensors.7.tmp"]
+    of_files = (".snapshot-00000006.safetensors.7.tmp", ".tmpAbCdEf")  # ours, and that of safetensors
+    left = [trainer.folder / name for name in (".checkpoint-00000005.k1ll3d.tmp", *of_files)]
     left[0].mkdir(parents=True)
     (left[0] / "weights.safetensors").write_bytes(b"half")
-    left[1].write_bytes(b"half")
+    for path in left[1:]:
+        path.write_bytes(b"half")
     trainer.run()
     assert not [path for path in left if path.exists()]
+
+
+def test_a_save_killed_in_the_library_leaves_what_the_next_start_deletes(tmp_path: Path) -> None:
+    """safetensors gives the file it writes a name of its own until it is whole; this notices if that changes."""
+    code = """if True:
+        import resource, signal, torch
+        from safetensors.torch import save_file
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        save_file({"tensor": torch.zeros(1000)}, "file")
+    """
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path).returncode == -signal.SIGXFSZ
+    assert any(tmp_path.iterdir())
+    remove_unfinished(tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_others_may_read_a_snapshot(make_trainer: Make) -> None:
+    trainer = make_trainer()
+    trainer.run()
+    assert {path.stat().st_mode & 0o777 for path in snapshots(trainer.folder)} == {0o644}
 
 
 def test_only_what_is_unfinished_is_deleted(tmp_path: Path) -> None:
