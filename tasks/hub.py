@@ -1,30 +1,24 @@
-"""Text from a data set of the Hugging Face hub, or from a folder in its layout, read as a stream.
+"""Text from a data set of the Hugging Face hub, or from a folder in its layout, streamed by the library `datasets`.
 
     wmt/wmt14@main   or   FOLDER
         de-en/train-00000-of-00003.parquet ... validation-00000-of-00001.parquet test-00000-of-00001.parquet
 
-Each row has a struct `translation` with one text for each language. Memory holds one row group of one file.
+Each row has a struct `translation` with one text for each language. Arrow reads ahead of who uses the text by up to a
+file, or 1 GiB of text where a file has more; beyond that, memory does not grow with the data set.
 
-The files are read by pyarrow.parquet and not through `datasets.load_dataset(..., streaming=True)`. With datasets 5.2.0
-and pyarrow 25.0.1 a thread of Arrow may hold a file a little longer than the stream: in 2 of 9 processes one was still
-held after the stream was closed and `gc.collect()` had run, and gone 10 ms later. A process that ends meanwhile can
-abort, with exit code 134 where 0 or 2 is due (apache/arrow#45214, huggingface/datasets#7566), most likely on a busy
-machine. Of processes that ended right after reading 21,000 rows, or some of them, there aborted
-
-    datasets, read to the end                                                9 of 24, on later days 0 of 64
-    datasets, read to the end, let go and collected                          0 of 38
-    datasets, broken off as by text that is refused, closed                  2 of 12
-    datasets, broken off as by text that is refused, closed and collected    1 of 29
-    this module, read to the end; broken off by its caller                   0 of 15; 0 of 16
-
-For files on this machine `load_dataset` also calls a server, to be counted, and writes to the hub's cache. It read
-200,000 pairs in 5.9 s and 470 MiB (as rows and not as tables in 13 s), this module in 2.3 s and 224 MiB.
+The library runs in a process of its own, which ends without Python's own end: with datasets 5.2.0 and pyarrow 25.0.1 a
+thread of Arrow may hold a file a little longer than the stream, and a process that ends meanwhile can abort with exit
+code 134 (apache/arrow#45214, huggingface/datasets#7566). So did 1 of 29 that had broken off a stream, closed it and
+collected what was left.
 """
 
-from collections.abc import Callable, Iterator
-from itertools import chain
+import glob
+import signal
+import tempfile
+from collections.abc import Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 from tasks.direction import check_direction
 from tasks.hashes import digests
@@ -35,21 +29,22 @@ from transformer.errors import InputError
 
 SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 ROWS = 1000  # at once
-
-File = tuple[str, Callable[[], Any]]  # its name, and what opens it for reading bytes
+PROCESSES = get_context("forkserver")  # not "fork", which would copy the locks of this process's threads
+PROCESSES.set_forkserver_preload(["datasets", __name__])  # once for all splits
+SECONDS_TO_END = 5.0
 
 
 def read_hub(origin: HubOrigin, languages: Languages) -> Texts:
     """The pairs of all splits; InputError if the hub or the folder does not have them."""
     files = _in_folder(origin) if is_folder(origin) else _on_hub(origin)
     pairs = {
-        split: check_direction(_read(found, languages), languages, f"{origin.config}, {split}")
+        split: check_direction(_pairs(found, languages), languages, f"{origin.config}, {split}")
         for split, found in files.items()
     }
     sources = [
         {"split": split, "licence": origin.terms, **_known_by(origin, name)}
         for split, found in files.items()
-        for name, _ in found
+        for name in found
     ]
     about = f"From a data set in the layout of the Hugging Face hub, split as it is. Validation is {origin.valid}."
     return Texts(dict(pairs), about, sources)
@@ -70,36 +65,33 @@ def find_parquet(origin: HubOrigin) -> dict[str, list[Path]]:
     return files
 
 
-def _in_folder(origin: HubOrigin) -> dict[str, list[File]]:
-    def opener(path: Path) -> Callable[[], Any]:
-        return lambda: path.open("rb")
-
-    return {split: [(str(path), opener(path)) for path in found] for split, found in find_parquet(origin).items()}
+def _in_folder(origin: HubOrigin) -> dict[str, list[str]]:
+    return {split: [str(path) for path in found] for split, found in find_parquet(origin).items()}
 
 
-def _on_hub(origin: HubOrigin) -> dict[str, list[File]]:
+def _on_hub(origin: HubOrigin) -> dict[str, list[str]]:
     """The files at the commit that the revision is now, so that all are of one version."""
     from httpx2 import HTTPError  # all three here, because they take half a second and few corpora need them
     from huggingface_hub import HfApi, HfFileSystem
     from huggingface_hub.errors import HFValidationError
-
-    def opener(path: str) -> Callable[[], Any]:
-        return lambda: system.open(path, "rb")
 
     name, _, revision = origin.dataset.partition("@")
     if not revision:
         raise InputError(f"origin.dataset is {name!r}: write a revision behind it, such as {name}@main")
     try:
         commit, system = HfApi().dataset_info(name, revision=revision).sha, HfFileSystem()
-        folder = f"datasets/{name}@{commit}/{origin.config}"
-        paths = {split: sorted(system.glob(f"{folder}/{start}-*.parquet")) for split, start in SPLITS.items()}
+        folder = f"hf://datasets/{name}@{commit}/{origin.config}"
+        paths = {
+            split: [f"hf://{path}" for path in sorted(system.glob(f"{folder}/{start}-*.parquet"))]
+            for split, start in SPLITS.items()
+        }
     except (HTTPError, HFValidationError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"origin.dataset {origin.dataset}: the hub does not give it: {reason}") from None
     for split, found in paths.items():
         if not found:
             raise InputError(f"{origin.dataset}: no file {origin.config}/{SPLITS[split]}-*.parquet (origin.config)")
-    return {split: [(path, opener(path)) for path in found] for split, found in paths.items()}
+    return paths
 
 
 def _known_by(origin: HubOrigin, name: str) -> dict[str, str]:
@@ -107,25 +99,62 @@ def _known_by(origin: HubOrigin, name: str) -> dict[str, str]:
     return {"file": Path(name).name, **digests(Path(name), ["sha256"])} if is_folder(origin) else {"file": name}
 
 
-def _read(files: list[File], languages: Languages) -> Iterator[Pair]:
-    return chain.from_iterable(_pairs(name, opener, languages) for name, opener in files)
+def _pairs(files: list[str], languages: Languages) -> Iterator[Pair]:
+    """The pairs of a split's files, which another process reads."""
+    receiver, sender = PROCESSES.Pipe(duplex=False)
+    codes = languages.source, languages.target
+    process = PROCESSES.Process(target=_send, args=(files, codes, sender), daemon=True)
+    process.start()
+    sender.close()
+    try:
+        while (received := receiver.recv()) is not None:
+            if isinstance(received, InputError):
+                raise received
+            yield from received
+    except (EOFError, OSError):
+        raise InputError(f"the process that read {files[0]} ... was killed: did memory run out?") from None
+    finally:
+        receiver.close()  # ends it, if it still sends
+        process.join(SECONDS_TO_END)
+        process.kill()
+        process.join()
 
 
-def _pairs(name: str, opener: Callable[[], Any], languages: Languages) -> Iterator[Pair]:
+def _send(files: list[str], codes: tuple[str, str], sender: Connection) -> None:
+    """Send the pairs, in lists, then None; or an InputError. A process of the fork server ends by os._exit."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that receives
+    try:
+        for file in files:
+            for pairs in _read(file, codes):
+                sender.send(pairs)
+        sender.send(None)
+    except InputError as error:
+        sender.send(error)
+    except BrokenPipeError:
+        pass  # nobody receives any more
+
+
+def _read(file: str, codes: tuple[str, str]) -> Iterator[list[Pair]]:
+    import datasets
     from httpx2 import HTTPError
     from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
 
-    codes = languages.source, languages.target
+    datasets.config.HF_UPDATE_DOWNLOAD_COUNTS = False  # it would tell a server of files on this machine
+    datasets.config.TORCH_AVAILABLE = False  # it would load it, to no end
+    datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the errors that it raises
+    address = file if file.startswith("hf://") else glob.escape(file)
     try:
-        with opener() as raw:
-            file = ParquetFile(raw)
-            columns = [f"translation.{code}" for code in codes]
-            for column in columns:
-                if column not in [file.schema.column(index).path for index in range(len(file.schema))]:
-                    raise InputError(f"{name}: no text {column} in its rows; origin.config is another pair's?")
-            for batch in file.iter_batches(ROWS, columns=columns):
-                texts = batch.column("translation")
-                yield from zip(*(texts.field(code).fill_null("").to_pylist() for code in codes), strict=True)
+        with tempfile.TemporaryDirectory() as cache:  # of a lock
+            stream = datasets.load_dataset(
+                "parquet", data_files=address, split="train", streaming=True, columns=["translation"], batch_size=ROWS,
+                cache_dir=cache,
+            )  # fmt: skip
+        texts = (stream.features or {}).get("translation", {})
+        for code in codes:
+            if code not in texts:
+                raise InputError(f"{file}: no text translation.{code} in its rows; origin.config is another pair's?")
+        for table in stream.with_format("arrow").iter(ROWS):
+            rows = table.column("translation").to_pylist()
+            yield [(row[codes[0]] or "", row[codes[1]] or "") for row in rows]
     except (ArrowException, HTTPError, OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{name}: cannot be read: {str(error).partition(chr(10))[0]}") from None
+        raise InputError(f"{file}: cannot be read: {str(error).partition(chr(10))[0]}") from None

@@ -3,10 +3,13 @@
 Nothing is fetched: HF_HUB_OFFLINE is set for all tests.
 """
 
+import gc
+import os
 import re
 import subprocess
 import sys
 
+import psutil
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -135,7 +138,7 @@ print(texts.sources[0]["file"], *(len(list(texts.pairs[split])) for split in ("t
 @pytest.mark.parametrize(
     ("config", "answer"),
     [
-        ("de-en", f"datasets/wmt/wmt14@{COMMIT}/de-en/train-00000-of-00003.parquet 150 3000 3003\n"),
+        ("de-en", f"hf://datasets/wmt/wmt14@{COMMIT}/de-en/train-00000-of-00003.parquet 150 3000 3003\n"),
         ("cs-en", "origin.dataset wmt/wmt14@main: the hub does not give it: .*404"),
     ],
 )
@@ -149,11 +152,37 @@ def test_the_hub_gives_all_splits_of_one_commit(folder, config, answer):
     assert run.stdout == answer or re.search(answer, run.stderr), run.stderr
 
 
-def test_memory_does_not_grow_with_the_file(folder):
-    path = folder / "de-en" / "train-00000-of-00003.parquet"
-    write(path, rows(40_000, padding=" and on" * 60), group=1000)
-    size, most, count = 40_000 * 2 * 450, 0, 0
+def readers():
+    """The processes that read files now, but for the server that makes them."""
+    return [process for process in psutil.Process().children(recursive=True) if process.parent().pid != os.getpid()]
+
+
+def test_memory_does_not_grow_with_the_number_of_files(folder):
+    for number in range(8):
+        write(folder / "de-en" / f"train-{number:05d}-of-00008.parquet", rows(20_000, padding=" and on" * 60))
+    (folder / "de-en" / "train-00000-of-00003.parquet").unlink()
+    one_file, most = 20_000 * 2 * 450, []
     for count, _ in enumerate(read_hub(origin(folder), EN_DE).pairs["train"], 1):
-        if count % 500 == 0:
-            most = max(most, pyarrow.total_allocated_bytes())
-    assert count == 40_100 and 0 < most < size / 10
+        if count % 1000 == 0:
+            most.append(max(process.memory_info().rss for process in readers()))
+    assert len(most) == 160
+    assert max(most) - max(most[:20]) < 4 * one_file
+
+
+def test_a_stream_that_is_broken_off_leaves_no_process(folder):
+    pairs = read_hub(origin(folder), EN_DE).pairs["valid"]
+    next(iter(pairs))
+    assert readers()
+    del pairs
+    gc.collect()
+    assert not readers()
+
+
+def test_a_reader_that_was_killed_is_no_end_of_the_text(folder):
+    write(folder / "de-en" / "test-00000-of-00001.parquet", rows(40_000, padding=" and on" * 60))
+    pairs = iter(read_hub(origin(folder), EN_DE).pairs["test"])
+    next(pairs)
+    for process in readers():
+        process.kill()
+    with pytest.raises(InputError, match=r"the process that read .*test-00000-of-00001\.parquet \.\.\. was killed"):
+        list(pairs)
