@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 
 from tasks.markdown import short_commit, table
@@ -86,7 +85,7 @@ def measured(layers: Layers, paper: dict[str, Any]) -> list[str]:
         *(
             part
             for axis, fixed in AXES.items()
-            for part in (f"Over {axis}, at {_other(axis)} = {settings[fixed]}:", sizes(layers, axis))
+            for part in (f"Over {axis}, at {other(axis)} = {settings[fixed]}:", sizes(layers, axis))
         ),
         faster(layers),
         LAYERS,
@@ -103,7 +102,7 @@ def exponents(layers: Layers, paper: dict[str, Any]) -> str:
     printed = {row["layer"]: row for row in paper["table1"]}
     header = ["layer", "complexity", "over", "the paper's exponent", *MEASURES]
     rows = []
-    for layer in _names(layers):
+    for layer in names(layers):
         row = printed.get(layer.removesuffix(" with projections"), {})
         for axis in AXES:
             known = str(row["exponents"][axis]) if layer in printed else "–"
@@ -123,7 +122,7 @@ def exponent(points: Points, axis: str, measure: Callable[[dict[str, Any]], floa
 
 def sizes(layers: Layers, axis: str) -> str:
     """Milliseconds and kept megabytes of each layer at each size."""
-    ticks = [point[axis] for point in line(layers, _names(layers)[0], axis)]
+    ticks = [point[axis] for point in line(layers, names(layers)[0], axis)]
     header = ["layer", *(f"{axis} = {tick:,}" for tick in ticks)]
     return table(
         header,
@@ -132,7 +131,7 @@ def sizes(layers: Layers, axis: str) -> str:
                 layer,
                 *(f"{p['seconds'] * 1e3:.3g} ms, {p['bytes'] / 1e6:.3g} MB" for p in line(layers, layer, axis)),
             ]
-            for layer in _names(layers)
+            for layer in names(layers)
         ],
     )
 
@@ -152,55 +151,20 @@ def faster(layers: Layers) -> str:
     return f"{said} was faster here at lengths {_listed(wins)}, and slower at {_listed(loses)}."
 
 
-def draw_layers(layers: Layers | None, path: Path) -> None:
-    """Time and kept memory, each over n and over d, with logarithmic axes; one line for each layer."""
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, grid = pyplot.subplots(2, 2, figsize=(10, 8), squeeze=True)
-    for row, (label, measure) in zip(
-        grid, (("ms", lambda p: p["seconds"] * 1e3), ("MB kept", lambda p: p["bytes"] / 1e6)), strict=True
-    ):
-        for axes, (axis, fixed) in zip(row, AXES.items(), strict=True):
-            if layers is None:
-                axes.text(0.5, 0.5, "not run", ha="center", transform=axes.transAxes)
-                continue
-            _draw(axes, layers, axis, measure)
-            axes.set(xlabel=f"{axis}, at {_other(axis)} = {layers['settings'][fixed]}", ylabel=label)
-    if layers is not None:
-        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.tight_layout(rect=(0, 0.09, 1, 1))
-    figure.savefig(path, dpi=120, format="png", metadata={"Software": None})
-    pyplot.close(figure)
-
-
-def _draw(axes: Any, layers: Layers, axis: str, measure: Callable[[dict[str, Any]], float]) -> None:
-    colours: dict[str, str] = {}
-    for layer in _names(layers):
-        kind = layer.removesuffix(" with projections")
-        colour = colours.setdefault(kind, f"C{len(colours)}")
-        points = line(layers, layer, axis)
-        style = ":" if layer != kind else "-"
-        axes.plot([p[axis] for p in points], list(map(measure, points)), style, color=colour, marker=".", label=layer)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    ticks = [point[axis] for point in points]
-    axes.set_xticks(ticks, map(str, ticks))
-    axes.grid(alpha=0.3)
-
-
 def line(layers: Layers, layer: str, axis: str) -> Points:
     """A layer's points over one axis, the other held at its fixed size; by size."""
     at = layers["settings"][AXES[axis]]
-    found = [point for point in layers["points"] if point["layer"] == layer and point[_other(axis)] == at]
+    found = [point for point in layers["points"] if point["layer"] == layer and point[other(axis)] == at]
     return sorted(found, key=lambda point: int(point[axis]))
 
 
-def _names(layers: Layers) -> list[str]:
+def names(layers: Layers) -> list[str]:
+    """Of all layers, in the order of their measurement."""
     return list(dict.fromkeys(point["layer"] for point in layers["points"]))
 
 
-def _other(axis: str) -> str:
+def other(axis: str) -> str:
+    """The size that is held fixed while `axis` is measured over."""
     return "d" if axis == "n" else "n"
 
 

@@ -11,6 +11,7 @@ from tasks.figures import markdown
 from tasks.markdown import duration, number, short_commit, table
 from tasks.provenance import failed_since, how_it_was_made, missing
 from tasks.results import Results, Scores
+from tasks.sweep_tables import sweep_tables
 
 OTHER = (
     "*Plain quotes*: BLEU the paper's way with the typographic quotes of the reference made plain, without which the "
@@ -42,11 +43,13 @@ def table2(results: Results) -> str:
         "same metric for an output that repeats its input. Cost by the paper's method is training time x devices x the "
         "device's sustained single-precision rate (the paper's footnote 5; for a device that is not in it, a large "
         "matrix product timed on it at the start, so that the load of the machine changes it). "
-        "*Counted* is from the sizes of all matrices multiplied in training. "
+        "*Counted* is from the sizes of all matrices multiplied in training; it can be more than that, because the "
+        "rate is of single precision, and products in bf16 are faster. "
         "Time and device-hours are those of the updates alone, without validation and saving. *Price* is device-hours "
         "at the prices assumed in params.yaml, for the reader to set. *Energy*, with validation and saving, is that "
         "of the GPUs' boards or of the processors' packages, whatever else they did meanwhile; where there are no "
-        "counters, as in most virtual machines, it is not readable.",
+        "counters, as in most virtual machines, it is not readable. A commit with *+changes* had changes that no "
+        "commit has. An MLflow run is on the machine that trained.",
         *(["## Other scores of the same outputs", other_rows(scores), OTHER] if scores else []),
         *(["## Better by more than luck?", differences(compared, scores), DIFFERENCES] if compared else []),
         "## Where the numbers come from",
@@ -56,6 +59,7 @@ def table2(results: Results) -> str:
         "## Averaging and search, varied",
         markdown("averaging.png"),
         markdown("search.png"),
+        *sweep_tables(results),
         "## Ten sentences of our own, translated",
         our_sentences(scores) if scores else "Nothing has been measured yet.",
     ]

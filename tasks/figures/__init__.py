@@ -13,10 +13,10 @@ from tasks.figures.arcs import PALEST
 from tasks.figures.attention import draw_far, draw_heads, draw_pronoun, draw_sharpest
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, draw_positions
+from tasks.figures.layers import draw_layers
 from tasks.figures.sweeps import draw_averaging, draw_search
 from tasks.figures.table3 import draw_table3
 from tasks.results import Results
-from tasks.table1 import draw_layers
 
 
 class Figure(NamedTuple):

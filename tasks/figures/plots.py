@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+from PIL import Image
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -34,10 +36,16 @@ def plot(path: Path, panels: int = 1) -> Iterator[list[Any]]:
         if not panels:
             axes[0].text(0.5, 0.5, NOTHING, ha="center", va="center", transform=axes[0].transAxes)
         figure.tight_layout()
-        # The version of matplotlib in the file would make other bytes of the same picture.
-        figure.savefig(path, dpi=120, format="png", metadata={"Software": None})
+        write_png(figure, path)
     finally:
         pyplot.close(figure)
+
+
+def write_png(figure: Any, path: Path) -> None:
+    """Write a figure in 256 colours: the page of all reports holds all pictures, and so they take a third."""
+    picture = BytesIO()
+    figure.savefig(picture, dpi=120, format="png")
+    Image.open(picture).convert("RGB").quantize(dither=Image.Dither.NONE).save(path, "PNG", optimize=True)
 
 
 def styles() -> Iterator[dict[str, Any]]:

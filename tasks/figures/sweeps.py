@@ -33,13 +33,11 @@ def draw_search(results: Results, path: Path) -> None:
             axes.plot(alphas, scores, **style, label=f"beam {beam}")
             if beam == own["beam"] and own["length_penalty"] in alphas:
                 ring = (own["length_penalty"], scores[alphas.index(own["length_penalty"])])
-                axes.plot(
-                    *ring, "o", markersize=12, fillstyle="none", color="black", label="as the experiment is searched"
-                )
+                axes.plot(*ring, "o", markersize=12, fillstyle="none", color="black", label="as in the scores")
         kind = "(5 + |Y|) / 6" if own["penalty"] == "paper" else "|Y|"
         axes.set(xlabel=f"length penalty: exponent of {kind}", ylabel=f"{LABELS[metric]}, valid")
         axes.grid(alpha=0.3)
-        axes.legend()
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
 
 
 def _panels(results: Results, path: Path) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -54,7 +52,7 @@ def _panels(results: Results, path: Path) -> Iterator[tuple[Any, dict[str, Any]]
                 yield axes, sweep
 
 
-LABELS = {"bleu": "sacreBLEU", "bleu_lowercase_tokens": "BLEU of lower-cased tokens"}
+LABELS = {"bleu": "sacreBLEU", "bleu_lowercase_tokens": "BLEU of lower-cased tokens", "perplexity": "perplexity"}
 
 
 def metric_of(sweep: dict[str, Any]) -> str:

@@ -4,8 +4,9 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
-import matplotlib
+from matplotlib import pyplot
 
+from tasks.figures.plots import write_png
 from tasks.results import Results
 from tasks.table3 import BLEU, PERPLEXITY, SIZES, found_differences, papers_difference
 from tasks.variations import Difference, variations
@@ -15,9 +16,6 @@ SCORES = {PERPLEXITY: "ln perplexity", BLEU: "BLEU"}
 
 def draw_table3(results: Results, path: Path) -> None:
     """A panel for each size that was measured and each score; rows where both have the same sign lie in the shade."""
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     found = {size: {score: found_differences(variations(results, size), score) for score in SCORES} for size in SIZES}
     measured = [size for size in SIZES if all(found[size].values())]
     figure, panels = pyplot.subplots(
@@ -37,7 +35,7 @@ def draw_table3(results: Results, path: Path) -> None:
         for axes, score in zip(line, SCORES, strict=True):
             rows = found[size][score].items()
             _label(axes, {row: (papers_difference(paper, row, score), one.value) for row, one in rows})
-    figure.savefig(path, dpi=120, format="png", metadata={"Software": None})
+    write_png(figure, path)
     pyplot.close(figure)
 
 

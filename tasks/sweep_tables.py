@@ -1,0 +1,55 @@
+"""The points of reports/sweeps/ as tables, a part of the page of Table 2."""
+
+from typing import Any
+
+from tasks.figures.sweeps import LABELS, metric_of
+from tasks.figures.trainings import origin, outdated
+from tasks.markdown import table
+from tasks.results import Results
+
+
+def sweep_tables(results: Results) -> list[str]:
+    """For each sweep of the scored training: scores by averaging, by beam and length penalty, and the best of these."""
+    parts = []
+    for name, sweep in results.sweeps.items():
+        if outdated("sweep", name, sweep, results.scores):
+            continue
+        parts += [f"**{name}**, {origin(sweep['training'])}:", averaging(sweep), search(sweep), best(sweep)]
+    return parts
+
+
+def averaging(sweep: dict[str, Any]) -> str:
+    """A column for each number of averaged weights."""
+    points, metric = sweep["averaging"], metric_of(sweep)
+    return table(
+        ["weights averaged", *(str(point["last"]) for point in points)],
+        [[LABELS[key], *(f"{point[key]:.2f}" for point in points)] for key in (metric, "perplexity")],
+    )
+
+
+def search(sweep: dict[str, Any]) -> str:
+    """A row for each beam and a column for each length penalty."""
+    metric = metric_of(sweep)
+    found = {(point["beam"], point["length_penalty"]): f"{point[metric]:.2f}" for point in sweep["search"]}
+    beams, exponents = (list(dict.fromkeys(each)) for each in zip(*found, strict=True))
+    return table(
+        [f"{LABELS[metric]} by length penalty", *map(str, exponents)],
+        [[f"beam {beam}", *(found[beam, exponent] for exponent in exponents)] for beam in beams],
+    )
+
+
+def best(sweep: dict[str, Any]) -> str:
+    """Where the grid's best score is, and whether a larger grid may have a better one."""
+    metric = metric_of(sweep)
+    point = max(sweep["search"], key=lambda point: point[metric])
+    at_edge = [
+        name
+        for key, name in (("beam", "beam"), ("length_penalty", "length penalty"))
+        if point[key] == max(each[key] for each in sweep["search"])
+    ]
+    beyond = f", the largest {' and '.join(at_edge)} tried, so a better one may lie beyond" if at_edge else ""
+    own = sweep["own"]["search"]
+    return (
+        f"Best on the valid split: beam {point['beam']}, length penalty {point['length_penalty']}{beyond}. The scores "
+        f"of the tables above are by the experiment's own search: beam {own['beam']}, {own['length_penalty']}."
+    )

@@ -1,0 +1,46 @@
+"""What the page says of a sweep."""
+
+from dataclasses import replace
+
+import pytest
+
+from tasks.results import read_results
+from tasks.sweep_tables import averaging, best, search, sweep_tables
+from tests.workspace import ROOT
+
+SWEEP = {
+    "own": {"search": {"beam": 4, "length_penalty": 0.6}},
+    "averaging": [{"last": 1, "bleu": 24.5, "perplexity": 8.811}, {"last": 8, "bleu": 28.125, "perplexity": 7.7}],
+    "search": [
+        {"beam": beam, "length_penalty": exponent, "bleu": bleu}
+        for beam, scores in ((1, (27.0, 28.0)), (4, (26.5, 29.0)), (8, (26.0, 28.5)))
+        for exponent, bleu in zip((0.0, 0.6), scores, strict=True)
+    ],
+}  # fmt: skip
+
+
+def test_each_point_is_in_a_table() -> None:
+    assert averaging(SWEEP).splitlines() == [
+        "| weights averaged | 1 | 8 |",
+        "| --- | --- | --- |",
+        "| sacreBLEU | 24.50 | 28.12 |",
+        "| perplexity | 8.81 | 7.70 |",
+    ]
+    assert search(SWEEP).splitlines()[0] == "| sacreBLEU by length penalty | 0.0 | 0.6 |"
+    assert search(SWEEP).splitlines()[3:] == ["| beam 4 | 26.50 | 29.00 |", "| beam 8 | 26.00 | 28.50 |"]
+
+
+def test_a_best_point_at_the_edge_says_so() -> None:
+    said = best(SWEEP)
+    assert "beam 4, length penalty 0.6, the largest length penalty tried, so a better one may lie beyond" in said
+    assert said.endswith("by the experiment's own search: beam 4, 0.6.")
+    inside = {**SWEEP, "search": [*SWEEP["search"], {"beam": 8, "length_penalty": 1.0, "bleu": 25.0}]}
+    assert "beam 4, length penalty 0.6. The" in best(inside)
+
+
+def test_a_sweep_of_another_training_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    results = read_results()
+    assert any("**tiny**" in part for part in sweep_tables(results))
+    other = {**results.sweeps["tiny"], "training": {**results.sweeps["tiny"]["training"], "date": "2017"}}
+    assert not sweep_tables(replace(results, sweeps={"tiny": other}))
