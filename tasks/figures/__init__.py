@@ -93,7 +93,7 @@ FIGURES: dict[str, Figure] = {
         draw_pronoun,
         "Attention from a pronoun",
         "As the paper's Figure 4: of the same layer those two heads that give most from the pronoun to one other word. "
-        + LOOKING,
+        "In the paper that is what the pronoun stands for; a small model need not have found it. " + LOOKING,
     ),
     "attention_heads.svg": Figure(
         draw_heads,
