@@ -16,6 +16,7 @@ import glob
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -104,7 +105,11 @@ def _pairs(files: list[str], languages: Languages) -> Iterator[Pair]:
     receiver, sender = PROCESSES.Pipe(duplex=False)
     codes = languages.source, languages.target
     process = PROCESSES.Process(target=_send, args=(files, codes, sender), daemon=True)
-    process.start()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # Ctrl-C is for this process alone
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     sender.close()
     try:
         while (received := receiver.recv()) is not None:
@@ -112,7 +117,10 @@ def _pairs(files: list[str], languages: Languages) -> Iterator[Pair]:
                 raise received
             yield from received
     except (EOFError, OSError):
-        raise InputError(f"the process that read {files[0]} ... was killed: did memory run out?") from None
+        process.join(SECONDS_TO_END)
+        if process.exitcode is not None and process.exitcode < 0:
+            raise InputError(f"the process that read {files[0]} ... was killed: did memory run out?") from None
+        raise RuntimeError(f"the process that read {files[0]} ... ended with exit code {process.exitcode}") from None
     finally:
         receiver.close()  # ends it, if it still sends
         process.join(SECONDS_TO_END)
@@ -122,16 +130,14 @@ def _pairs(files: list[str], languages: Languages) -> Iterator[Pair]:
 
 def _send(files: list[str], codes: tuple[str, str], sender: Connection) -> None:
     """Send the pairs, in lists, then None; or an InputError. A process of the fork server ends by os._exit."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that receives
-    try:
-        for file in files:
-            for pairs in _read(file, codes):
-                sender.send(pairs)
-        sender.send(None)
-    except InputError as error:
-        sender.send(error)
-    except BrokenPipeError:
-        pass  # nobody receives any more
+    with suppress(BrokenPipeError):  # nobody receives any more
+        try:
+            for file in files:
+                for pairs in _read(file, codes):
+                    sender.send(pairs)
+            sender.send(None)
+        except InputError as error:
+            sender.send(error)
 
 
 def _read(file: str, codes: tuple[str, str]) -> Iterator[list[Pair]]:
@@ -144,17 +150,17 @@ def _read(file: str, codes: tuple[str, str]) -> Iterator[list[Pair]]:
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)  # it logs the errors that it raises
     address = file if file.startswith("hf://") else glob.escape(file)
     try:
-        with tempfile.TemporaryDirectory() as cache:  # of a lock
+        with tempfile.TemporaryDirectory() as cache:  # where the library puts a lock file
             stream = datasets.load_dataset(
                 "parquet", data_files=address, split="train", streaming=True, columns=["translation"], batch_size=ROWS,
                 cache_dir=cache,
             )  # fmt: skip
-        texts = (stream.features or {}).get("translation", {})
+        names = stream.features.flatten() if stream.features else {}
         for code in codes:
-            if code not in texts:
+            if f"translation.{code}" not in names:
                 raise InputError(f"{file}: no text translation.{code} in its rows; origin.config is another pair's?")
         for table in stream.with_format("arrow").iter(ROWS):
-            rows = table.column("translation").to_pylist()
-            yield [(row[codes[0]] or "", row[codes[1]] or "") for row in rows]
+            columns = [table.flatten().column(f"translation.{code}").to_pylist() for code in codes]
+            yield [(source or "", target or "") for source, target in zip(*columns, strict=True)]
     except (ArrowException, HTTPError, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file}: cannot be read: {str(error).partition(chr(10))[0]}") from None

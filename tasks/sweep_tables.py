@@ -51,5 +51,5 @@ def best(sweep: dict[str, Any]) -> str:
     own = sweep["own"]["search"]
     return (
         f"Best on the valid split: beam {point['beam']}, length penalty {point['length_penalty']}{beyond}. The scores "
-        f"of the tables above are by the experiment's own search: beam {own['beam']}, {own['length_penalty']}."
+        f"of Table 2 are by the experiment's own search: beam {own['beam']}, {own['length_penalty']}."
     )

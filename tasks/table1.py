@@ -1,7 +1,7 @@
 """Table 1: what the paper says of its layers, and time, operations, memory and longest chain as measured here.
 
-Part of the stage `report`; writes reports/table1.md and reports/figures/layers.png from
-reports/layers/measured.json, which `python -m tasks.layers` measures.
+Part of the stage `report`; writes reports/table1.md from reports/layers/measured.json, which `python -m tasks.layers`
+measures.
 """
 
 from collections.abc import Callable

@@ -113,7 +113,7 @@ def smaller(results: Results, base: Variation) -> list[str]:
     vocabulary, of_paper = map(_thousands, sizes)
     return [
         f"Of the size in the paper (in brackets) base differs by {words}; by the learning rate, which follows from "
-        f"d_model and warmup; by the vocabulary, {vocabulary} ({of_paper}); and by the corpus, {ours.corpus} "
+        f"these; by the vocabulary, {vocabulary} ({of_paper}); and by the corpus, {ours.corpus} "
         f"({papers.corpus}). The other rows change base in the paper's ratios, and only the differences to base can be "
         "held against the paper's, whose columns are those of its own size on newstest2013."
     ]

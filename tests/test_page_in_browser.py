@@ -193,7 +193,7 @@ def test_a_box_shows_that_there_is_more_to_the_right(browser: Browser, written: 
     tab.locator(".scroll.more").first.wait_for()
     assert "gradient" in box.evaluate("box => getComputedStyle(box).maskImage")
     box.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
-    expect(box).not_to_have_class(re.compile(r"\bmore\b"))
+    expect(box).not_to_have_class(re.compile(r"\bmore\b"), timeout=30_000)
     tab.close()
 
 

@@ -45,7 +45,7 @@ def write_png(figure: Any, path: Path) -> None:
     """Write a figure in 256 colours: the page of all reports holds all pictures, and so they take a third."""
     picture = BytesIO()
     figure.savefig(picture, dpi=120, format="png")
-    Image.open(picture).convert("RGB").quantize(dither=Image.Dither.NONE).save(path, "PNG", optimize=True)
+    Image.open(picture).convert("RGB").quantize().save(path, "PNG", optimize=True)
 
 
 def styles() -> Iterator[dict[str, Any]]:

@@ -2,11 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
-from tasks.results import read_results
+from tasks.results import Results
+from tasks.settings import read_params
 from tasks.sweep_tables import averaging, best, search, sweep_tables
-from tests.workspace import ROOT
 
 SWEEP = {
     "own": {"search": {"beam": 4, "length_penalty": 0.6}},
@@ -33,14 +31,15 @@ def test_each_point_is_in_a_table() -> None:
 def test_a_best_point_at_the_edge_says_so() -> None:
     said = best(SWEEP)
     assert "beam 4, length penalty 0.6, the largest length penalty tried, so a better one may lie beyond" in said
-    assert said.endswith("by the experiment's own search: beam 4, 0.6.")
+    assert said.endswith("The scores of Table 2 are by the experiment's own search: beam 4, 0.6.")
     inside = {**SWEEP, "search": [*SWEEP["search"], {"beam": 8, "length_penalty": 1.0, "bleu": 25.0}]}
     assert "beam 4, length penalty 0.6. The" in best(inside)
 
 
-def test_a_sweep_of_another_training_has_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    results = read_results()
-    assert any("**tiny**" in part for part in sweep_tables(results))
-    other = {**results.sweeps["tiny"], "training": {**results.sweeps["tiny"]["training"], "date": "2017"}}
-    assert not sweep_tables(replace(results, sweeps={"tiny": other}))
+def test_a_sweep_of_another_training_has_no_table() -> None:
+    training = {"date": "2026-11-30T10:00:00", "mlflow_run": "0123456789", "made_by": [{"commit": "c0ffee" * 6}]}
+    results = Results(read_params(), {}, {}, {"e": {**SWEEP, "training": training}}, None, [], {}, {})
+    name, *tables = sweep_tables(results)
+    assert name == "**e**, MLflow run 01234567, commit c0ffeec0, 2026-11-30:"
+    assert tables == [averaging(SWEEP), search(SWEEP), best(SWEEP)]
+    assert not sweep_tables(replace(results, scores={"e": {"training": {**training, "date": "2026-12-01T10:00:00"}}}))

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
+from tasks.figures.layers import draw_layers
 from tasks.results import PAPER
-from tasks.table1 import draw_layers, exponent, exponents, faster, line, table1
+from tasks.table1 import exponent, exponents, faster, line, table1
 
 PRINTED = yaml.safe_load(PAPER.read_text())
 POWERS = {"self-attention with projections": (2, 1), "recurrent": (1, 2), "self-attention": (2, 1)}

@@ -95,6 +95,7 @@ def test_a_save_killed_in_the_library_leaves_what_the_next_start_deletes(tmp_pat
         import resource, signal, torch
         from safetensors.torch import save_file
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # Python ignores it
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
         save_file({"tensor": torch.zeros(1000)}, "file")
     """

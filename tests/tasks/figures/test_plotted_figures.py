@@ -112,7 +112,7 @@ def test_bleu_is_over_the_length_penalty_with_a_line_for_each_beam(
 ) -> None:
     (axes,) = drawn(draw_search, replace(NOTHING, sweeps={"e": sweep()}), tmp_path / "a.png", monkeypatch)
     assert lines(axes) == [([0.0, 0.6], [21.0, 21.6]), ([0.0, 0.6], [24.0, 24.6]), ([0.6], [24.6])]
-    assert [line.get_label() for line in axes.lines] == ["beam 1", "beam 4", "as the experiment is searched"]
+    assert [line.get_label() for line in axes.lines] == ["beam 1", "beam 4", "as in the scores"]
     assert axes.get_xlabel() == "length penalty: exponent of (5 + |Y|) / 6"
     assert axes.get_ylabel() == "sacreBLEU, valid"
 
