@@ -44,6 +44,11 @@ def write_checkpoint(
         write_json(temporary / "progress.json", progress)
         write_json(temporary / "settings.json", settings)
         write_json(temporary / "sha256.json", {file.name: sha256(file) for file in sorted(temporary.iterdir())})
+    remove_old_checkpoints(folder)
+
+
+def remove_old_checkpoints(folder: Path) -> None:
+    """Delete all but the newest two."""
     for old in checkpoints(folder)[:-KEPT_CHECKPOINTS]:
         shutil.rmtree(old)
 

@@ -32,7 +32,7 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.batches import Batch, collate, divide, in_parts, plan_epoch
 from transformer.bpe_dropout import BpeDropout
 from transformer.capacity import tokens_per_device
-from transformer.checkpoints import resume, write_checkpoint, write_snapshot
+from transformer.checkpoints import remove_old_checkpoints, resume, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
 from transformer.devices import has_bf16, peak_flops, pick_device
 from transformer.display import Display, Tell
@@ -147,6 +147,7 @@ class Trainer:
         """
         if self.rank == 0:
             remove_unfinished(self.folder)
+            remove_old_checkpoints(self.folder)  # one that was killed after its last save has not come to it
         before = resume(self.folder, self.model, self.optimizer)
         self.progress.update(before or {})
         self.meter.restart()

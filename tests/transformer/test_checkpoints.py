@@ -1,6 +1,7 @@
 """What a checkpoint holds, and what is left of one that was being written when its process was killed."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,6 +104,15 @@ def test_a_save_killed_in_the_library_leaves_what_the_next_start_deletes(tmp_pat
     assert any(tmp_path.iterdir())
     remove_unfinished(tmp_path)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_training_killed_after_its_last_save_keeps_no_old_checkpoint(make_trainer: Make) -> None:
+    trainer = make_trainer()
+    trainer.run()
+    before = checkpoints(trainer.folder)
+    shutil.copytree(before[0], trainer.folder / "checkpoint-00000001")
+    make_trainer().run()
+    assert checkpoints(trainer.folder) == before
 
 
 def test_others_may_read_a_snapshot(make_trainer: Make) -> None:
