@@ -13,7 +13,8 @@ from typing import Any
 from tasks.paths import MODELS, RUNS, SUBWORDS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
-from transformer.checkpoints import average, snapshots, write_tensors
+from transformer.checkpoint_files import snapshots, update_of
+from transformer.checkpoints import average, write_tensors
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
 from transformer.settings import ModelSettings, TextSettings
@@ -43,10 +44,10 @@ def last(weights: Path, count: int) -> list[Path]:
 
 
 def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: Path) -> None:
-    """Write the model folder; InputError if there are too few snapshots, or the sub-words are not the training's."""
+    """Write the model folder; InputError if snapshots are too few or damaged, or the sub-words another training's."""
     paths = last(weights, settings.averaging.last)
     config, subwords = describe_model(settings, training)
-    averaged = [int(path.stem.split("-")[1]) for path in paths]
+    averaged = [update_of(path) for path in paths]
     with whole_folder(folder) as temporary:
         write_tensors(temporary / "model.safetensors", average(paths))
         write_json(temporary / "config.json", config.model_dump())

@@ -39,8 +39,9 @@ from filelock import Timeout
 
 from tasks.paths import RUNS, SHARDS, SUBWORDS, UNPACKED
 from tasks.settings import read_experiment
+from transformer.checkpoint_files import checkpoints, damage, set_aside_damaged, snapshots, update_of
 from transformer.errors import InputError, run_main
-from transformer.files import locked, read_json, sha256, whole_folder, write_json
+from transformer.files import locked, move_aside, read_json, sha256, whole_folder, write_json
 from transformer.shards import Pairs, read_split, unpack
 from transformer.subwords import Subwords
 
@@ -75,7 +76,10 @@ def main() -> None:
         )
     if arguments.check:
         with only_one(folder):
-            refuse_foreign(folder, fingerprint(settings, inputs))
+            wanted = fingerprint(settings, inputs)
+            refuse_foreign(folder, wanted)
+            if is_continued(folder / "state", wanted):
+                set_aside_damaged(folder / "state")
             return
     train(arguments.experiment, settings, inputs, folder)
 
@@ -206,14 +210,12 @@ def refuse_foreign(folder: Path, wanted: dict[str, Any]) -> None:
     Only a hand can have put it there, and nothing here can tell which of the two was meant.
     """
     state = folder / "state"
-    if _record(state / "settings.json") != wanted:
+    if not is_continued(state, wanted):
         return  # all of it will be set aside
-    for checkpoint in sorted(state.glob("checkpoint-*")):
-        try:
-            there = _record(checkpoint / "settings.json") or wanted
-        except InputError:
-            continue  # a damaged one is passed over
-        if different := _differences(there, wanted):
+    for checkpoint in checkpoints(state):
+        there = _record(checkpoint / "settings.json")
+        if there and there != wanted and not damage(checkpoint):
+            different = _differences(there, wanted)
             values = ", ".join(f"{key} {old}, now {new}" for key, (old, new) in different.items())
             raise InputError(f"{checkpoint}: made from other settings or data ({values}); move it out of this folder")
 
@@ -226,23 +228,28 @@ def set_aside_other(folder: Path, wanted: dict[str, Any]) -> None:
     """
     state, record = folder / "state", folder / "state" / "settings.json"
     there = _record(record)
-    if there == wanted:
-        return
-    if state.exists():
-        old = _old(folder, there)
-        if old.exists():  # the states of unknown settings all have one name
-            old = old.with_name(f"{old.name}-{time.time_ns()}")
-        state.rename(old)
-        changed = f"{', '.join(_differences(there, wanted))} changed" if there else f"{record} is missing"
+    if state.exists() and not is_continued(state, wanted):
+        old = move_aside(state, _old(folder, there).name)  # the states of unknown settings all have one name
+        changed = f"{', '.join(_differences(there, wanted))} changed" if there else f"{record} is missing or damaged"
         print(f"{folder}: {changed}; the state of the other training is in {old}", file=sys.stderr, flush=True)
-    if (before := _old(folder, wanted)).exists():
+    if not state.exists() and (before := _old(folder, wanted)).exists():
         before.rename(state)
-    else:
+    if there != wanted:
         write_json(record, wanted)
 
 
+def is_continued(state: Path, wanted: dict[str, Any]) -> bool:
+    """Whether a state is that of the training `wanted`: its record says so or, where that is damaged, a checkpoint."""
+    return any(_record(folder / "settings.json") == wanted for folder in [state, *checkpoints(state)])
+
+
 def _record(path: Path) -> dict[str, Any] | None:
-    return dict(read_json(path)) if path.exists() else None
+    """The settings in a file; None if it is missing or damaged."""
+    try:
+        there = read_json(path)
+    except InputError:
+        return None
+    return there if isinstance(there, dict) else None
 
 
 def _old(folder: Path, settings: dict[str, Any] | None) -> Path:
@@ -265,7 +272,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
     """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
     from tasks.live import tell
     from tasks.tracking import tracked
-    from transformer.checkpoints import snapshots
+    from transformer.checkpoints import read_weights
     from transformer.model import count_parameters
 
     record = folder / "state" / "mlflow.json"
@@ -293,7 +300,9 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
         trainer.tell = lambda status: tell({"experiment": experiment, **status}, folder / "progress.json")
         progress = trainer.run()
         with whole_folder(folder / "weights") as temporary:
-            for snapshot in snapshots(folder / "state"):
+            written = [path for path in snapshots(folder / "state") if trainer.is_snapshot(update_of(path))]
+            for snapshot in written[-settings.training.keep_snapshots :]:
+                read_weights(snapshot)  # what was damaged since it was written is named here
                 shutil.copyfile(snapshot, temporary / snapshot.name)
             write_json(temporary / "training.json", {**facts, **progress, "mlflow_run": run.run_id})
         run.artifact(folder / "weights" / "training.json")

@@ -1,4 +1,4 @@
-"""Checkpoints, to resume from, and snapshots, to average: folders of safetensors and plain JSON.
+"""What checkpoints, to resume from, and snapshots, to average, hold: safetensors and plain JSON.
 
     FOLDER/checkpoint-00000500/     weights.safetensors
                                     optimizer.safetensors   the moments and the counter of Adam
@@ -8,26 +8,34 @@
     FOLDER/snapshot-00000500.safetensors
 
 The number is that of applied updates. No state of a random generator is kept: a training draws its random numbers anew
-for each update. Everything appears whole or not at all, and a damaged checkpoint is noticed by its hashes: the one
-before it is used.
+for each update. Everything appears whole or not at all. Each safetensors file holds a hash of its tensors, so that a
+byte that changed on the disk is noticed wherever weights are read.
 """
 
-import errno
+import hashlib
+import json
 import os
-import shutil
-import sys
+import re
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from transformer.checkpoint_files import (
+    CHECKPOINT_FILES,
+    checkpoint_path,
+    remove_older_checkpoints,
+    remove_older_snapshots,
+    snapshot_path,
+)
 from transformer.errors import InputError
 from transformer.files import read_json, sha256, whole_file, whole_folder, write_json
 
-KEPT_CHECKPOINTS = 2
+_HASH = "sha256"  # the key, in the metadata of a safetensors file
+_MEND = "put a good copy in its place or make it again"
 
 
 def write_checkpoint(
@@ -37,93 +45,107 @@ def write_checkpoint(
     progress: dict[str, Any],
     settings: dict[str, Any],
 ) -> None:
-    """Write `checkpoint-UPDATE` and delete all but the newest two. `progress["update"]` is its number."""
-    with whole_folder(folder / f"checkpoint-{progress['update']:08d}") as temporary:
+    """Write the checkpoint of `progress["update"]` and delete all before it but one."""
+    with whole_folder(checkpoint_path(folder, progress["update"])) as temporary:
         write_tensors(temporary / "weights.safetensors", model.state_dict())
         write_tensors(temporary / "optimizer.safetensors", _optimizer_tensors(optimizer))
         write_json(temporary / "progress.json", progress)
         write_json(temporary / "settings.json", settings)
-        write_json(temporary / "sha256.json", {file.name: sha256(file) for file in sorted(temporary.iterdir())})
-    remove_old_checkpoints(folder)
+        write_json(temporary / "sha256.json", {name: sha256(temporary / name) for name in CHECKPOINT_FILES})
+    remove_older_checkpoints(folder, progress["update"])
 
 
-def remove_old_checkpoints(folder: Path) -> None:
-    """Delete all but the newest two."""
-    for old in checkpoints(folder)[:-KEPT_CHECKPOINTS]:
-        shutil.rmtree(old)
-
-
-def checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints in a folder, oldest first."""
-    return sorted(folder.glob("checkpoint-*"))
-
-
-def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any] | None:
-    """Load the newest good checkpoint into model and optimizer and return its progress; None if there is none.
-
-    A damaged one is named on stderr and passed over.
-    """
-    for path in reversed(checkpoints(folder)):
-        try:
-            for name, expected in read_json(path / "sha256.json").items():
-                if sha256(path / name) != expected:
-                    raise InputError(f"{path / name}: not what was written")
-            progress: dict[str, Any] = read_json(path / "progress.json")
-            weights = load_file(path / "weights.safetensors")
-            moments = load_file(path / "optimizer.safetensors")
-        except (InputError, OSError, SafetensorError) as error:
-            print(f"warning: checkpoint {path} is damaged ({error}); looking at the one before it", file=sys.stderr)
-            continue
-        model.load_state_dict(weights)
-        _restore_optimizer(optimizer, moments)
-        return progress
-    if checkpoints(folder):
-        print(f"warning: no checkpoint in {folder} is good; training from the beginning", file=sys.stderr)
-    return None
+def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Load a checkpoint into model and optimizer and return its progress; InputError if a file is damaged."""
+    progress: dict[str, Any] = read_json(path / "progress.json")
+    model.load_state_dict(read_weights(path / "weights.safetensors"))
+    _restore_optimizer(optimizer, read_weights(path / "optimizer.safetensors"))
+    return progress
 
 
 def write_snapshot(folder: Path, update: int, model: nn.Module, keep: int) -> None:
-    """Write the weights of an update for averaging and delete all but the newest `keep`."""
-    with whole_file(folder / f"snapshot-{update:08d}.safetensors") as temporary:
+    """Write the weights of an update for averaging and delete all before it but the newest `keep`, itself included."""
+    with whole_file(snapshot_path(folder, update)) as temporary:
         write_tensors(temporary, model.state_dict())
-    for old in snapshots(folder)[:-keep]:
-        old.unlink()
-
-
-def snapshots(folder: Path) -> list[Path]:
-    """The snapshots in a folder, oldest first."""
-    return sorted(folder.glob("snapshot-*.safetensors"))
+    remove_older_snapshots(folder, update, keep)
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors of a safetensors file; InputError if it is missing or damaged."""
+    """Read the tensors of a safetensors file; InputError if it is missing or damaged.
+
+    Files from elsewhere hold no hash of their tensors and are taken as they are.
+    """
     try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{path}: no readable weights ({error}); delete it and run its stage again") from None
+        with safe_open(path, framework="pt") as file:
+            written = (file.metadata() or {}).get(_HASH)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (FileNotFoundError, SafetensorError) as error:
+        raise InputError(
+            f"{path}: no readable weights ({error}); put a good copy in its place or make it again"
+        ) from None
+    if written not in (None, _hash(tensors)):
+        raise InputError(f"{path}: not the weights that were written; put a good copy in its place or make it again")
+    return tensors
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write a safetensors file. OSError if the disk is full: the library has an error of its own for it."""
+    """Write a safetensors file with a hash of its tensors.
+
+    Raises:
+        OSError: the disk is full or the like, for which the library has an error of its own.
+    """
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     try:
-        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+        save_file(plain, path, metadata={_HASH: _hash(plain)})
     except SafetensorError as error:
-        if "os error 28" not in str(error):
+        if not (number := re.search(r"os error (\d+)", str(error))):
             raise
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from None
+        raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) from None
     path.chmod(0o644)  # the library leaves it to its owner alone
 
 
 def average(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of the weights in several files (section 6.1), summed in fp64, returned in fp32.
+    """Return the mean of the weights in several files (section 6.1), the newest last.
 
-    InputError names a file that is missing or damaged.
+    Floating-point tensors are summed in fp64 and returned in fp32. Others cannot be averaged: those of the newest file
+    are returned.
+
+    Raises:
+        InputError: a file is missing or damaged, or has other tensors than the first; the message names it.
     """
-    total = {name: tensor.double() for name, tensor in read_weights(paths[0]).items()}
+    weights = read_weights(paths[0])
+    expected = _form(weights)
+    total = {name: tensor.double() for name, tensor in weights.items()}
     for path in paths[1:]:
-        for name, tensor in read_weights(path).items():
+        weights = read_weights(path)
+        if (form := _form(weights)) != expected:
+            raise InputError(_difference(path, form, paths[0], expected))
+        for name, tensor in weights.items():
             total[name] += tensor
-    return {name: (tensor / len(paths)).float() for name, tensor in total.items()}
+    return {
+        name: (total[name] / len(paths)).float() if tensor.is_floating_point() else tensor
+        for name, tensor in weights.items()
+    }
+
+
+def _form(tensors: dict[str, Tensor]) -> dict[str, str]:
+    return {name: f"{tensor.dtype} {list(tensor.shape)}" for name, tensor in tensors.items()}
+
+
+def _difference(path: Path, form: dict[str, str], first: Path, expected: dict[str, str]) -> str:
+    """The error line for weights of another form than those of the first file."""
+    name = min(name for name in form.keys() | expected.keys() if form.get(name) != expected.get(name))
+    has, wanted = (of.get(name, "missing") for of in (form, expected))
+    return f"{path}: {name} is {has}, in {first} {wanted}; only weights of one training can be averaged"
+
+
+def _hash(tensors: dict[str, Tensor]) -> str:
+    """The SHA-256 of names, types, shapes and numbers."""
+    digest = hashlib.sha256()
+    digest.update(json.dumps(_form(tensors), sort_keys=True).encode())
+    for _, tensor in sorted(tensors.items()):
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

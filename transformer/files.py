@@ -1,11 +1,13 @@
 """Files and folders that appear whole or not at all: written beside their place, flushed to disk, renamed."""
 
+import errno
+import glob
 import hashlib
 import json
 import os
 import shutil
 import sys
-import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -19,15 +21,16 @@ from transformer.errors import InputError
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`, which takes its place when the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        flush(temporary)
-        temporary.replace(path)
-        flush(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with _errors_name(path, temporary):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            flush(temporary)
+            temporary.replace(path)
+            flush(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -36,16 +39,17 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
     Whatever stood at `path` is there until the new folder is complete. One process at a time may write a folder.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for left in path.parent.glob(f".{path.name}.*.tmp"):  # by a process that was killed here
-        shutil.rmtree(left)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        _take_place(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with _errors_name(path, temporary):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):  # by a process that was killed here
+            remove(left)
+        temporary.mkdir()
+        try:
+            yield temporary
+            _take_place(temporary, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager
@@ -91,10 +95,36 @@ def remove_unfinished(folder: Path) -> None:
     """
     for pattern in (".*.tmp", ".tmp*"):  # ours, and the library safetensors': .tmpAbCdEf beside the file it writes
         for left in folder.glob(pattern):
-            if left.is_dir():
-                shutil.rmtree(left)
-            else:
-                left.unlink()
+            remove(left)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, a folder, or a link to either."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+
+
+def move_aside(path: Path, name: str) -> Path:
+    """Rename `path` to `name` in its folder, or to a longer name where that one is taken; return its new place."""
+    aside = path.with_name(name)
+    if aside.exists():
+        aside = path.with_name(f"{name}-{time.time_ns()}")
+    return path.rename(aside)
+
+
+@contextmanager
+def _errors_name(path: Path, temporary: Path) -> Iterator[None]:
+    """Let the errors of a disk that name no file, as those of writing, or the temporary one, name `path`."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            error.filename = str(error.filename).replace(str(temporary), str(path))
+        elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            error.filename = str(path)
+        raise
 
 
 def locked(path: Path, waiting: str, seconds: float = -1) -> AbstractContextManager[Any]:

@@ -32,7 +32,8 @@ from torch.nn.parallel import DistributedDataParallel
 from transformer.batches import Batch, collate, divide, in_parts, plan_epoch
 from transformer.bpe_dropout import BpeDropout
 from transformer.capacity import tokens_per_device
-from transformer.checkpoints import remove_old_checkpoints, resume, write_checkpoint, write_snapshot
+from transformer.checkpoint_files import checkpoint_path, checkpoints, set_aside_damaged, update_of
+from transformer.checkpoints import load_checkpoint, write_checkpoint, write_snapshot
 from transformer.cost import batch_flops
 from transformer.devices import has_bf16, peak_flops, pick_device
 from transformer.display import Display, Tell
@@ -144,11 +145,17 @@ class Trainer:
         Raises:
             Stopped: asked to end before that; a checkpoint holds all that was done.
             FloatingPointError: the loss is no longer finite.
+            InputError: there are checkpoints and all are damaged.
         """
-        if self.rank == 0:
-            remove_unfinished(self.folder)
-            remove_old_checkpoints(self.folder)  # one that was killed after its last save has not come to it
-        before = resume(self.folder, self.model, self.optimizer)
+        try:
+            return self._run()
+        except RuntimeError:
+            if self.ranks > 1 and self._another_has_left():
+                raise Stopped from None
+            raise
+
+    def _run(self) -> dict[str, Any]:
+        before = self._resume()
         self.progress.update(before or {})
         self.meter.restart()
         self.meter.start_energy(known=before is None or "energy_joules" in before)  # an older version's knows none
@@ -175,22 +182,29 @@ class Trainer:
                 # Rank 0 alone decides: the others are stopped when it is gone, so that none leaves it waiting.
                 if self.rank == 0:
                     due = time.monotonic() - last_checkpoint > self.seconds_between_checkpoints
-                    if self.stop or due or self._is_snapshot(update):
+                    if self.stop or due or self.is_snapshot(update):
                         self._checkpoint()
                         last_checkpoint = time.monotonic()
                     if self.stop:
                         print(f"train: stopped after update {update}, which is saved", file=sys.stderr, flush=True)
                         raise Stopped
             self._checkpoint()
-        except RuntimeError:
-            if self.ranks > 1 and self._another_has_left():
-                raise Stopped from None
-            raise
         finally:
             batches.close()
             if display is not None:
                 display.close()
         return {**self.progress, **self.meter.summary()}
+
+    def _resume(self) -> dict[str, Any] | None:
+        """Load the newest good checkpoint and return its progress; None if there is none."""
+        newest = 0
+        if self.rank == 0:
+            remove_unfinished(self.folder)
+            set_aside_damaged(self.folder)
+            newest = max(map(update_of, checkpoints(self.folder)), default=0)
+        if self.ranks > 1:  # rank 0 alone has looked at the hashes; what another sees of a shared folder may be older
+            newest = int(all_sum(torch.tensor([newest]), self.device))
+        return load_checkpoint(checkpoint_path(self.folder, newest), self.model, self.optimizer) if newest else None
 
     def _batches(self) -> Iterator[Work]:
         """The work of each update from where the training stands to its end."""
@@ -292,9 +306,10 @@ class Trainer:
             time.sleep(0.1)
         return self.stop
 
-    def _is_snapshot(self, update: int) -> bool:
-        """Counted back from the last update, which is always one: without averaging, it is the model."""
-        return (self.training.updates - update) % self.training.snapshot_every == 0
+    def is_snapshot(self, update: int) -> bool:
+        """Whether weights are kept after `update`; after the last always: without averaging, they are the model."""
+        left = self.training.updates - update
+        return left >= 0 and left % self.training.snapshot_every == 0
 
     def _after_update(self, update: int, display: Display | None) -> None:
         """Snapshots, validation and the curve, each at fixed update numbers; what is shown, by the clock."""
@@ -302,7 +317,7 @@ class Trainer:
         last = update == training.updates
         if display is not None:
             display.bar.update()
-        if self.rank == 0 and self._is_snapshot(update):
+        if self.rank == 0 and self.is_snapshot(update):
             self._check_finite()
             write_snapshot(self.folder, update, self.model, training.keep_snapshots)
         validate = update % training.validate_every == 0 or last

@@ -8,8 +8,9 @@ import torch
 from tasks import average
 from tasks.settings import Averaging, read_params
 from tests.workspace import ROOT
+from transformer.checkpoint_files import snapshots
 from transformer.checkpoints import average as mean
-from transformer.checkpoints import read_weights, snapshots, write_tensors
+from transformer.checkpoints import read_weights, write_tensors
 from transformer.errors import InputError
 
 
@@ -47,6 +48,43 @@ def test_twenty_are_summed_without_loss(tmp_path: Path) -> None:
     found = mean(average.last(weights, 20))["embedding"]
     assert found.dtype == torch.float32
     assert torch.equal(found, expected.expand(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"a": torch.ones(2)}, r"b is missing, in .*snapshot-00000010\.safetensors torch\.int64 \[1\];"),
+        ({"a": torch.ones(1), "b": torch.tensor([5])}, r"a is torch\.float32 \[1\], in .* torch\.float32 \[2\];"),
+        ({"a": torch.ones(2).bfloat16(), "b": torch.tensor([5])}, r"a is torch\.bfloat16 \[2\], in "),
+        (
+            {"a": torch.ones(2), "b": torch.tensor([5]), "c": torch.ones(2)},
+            r"c is torch\.float32 \[2\], in .* missing",
+        ),
+    ],
+    ids=["a key less", "a shape that fits by broadcasting", "another type", "a key more"],
+)
+@pytest.mark.parametrize("last", [False, True], ids=["in the middle", "at the end"])
+def test_weights_of_another_form_are_refused_by_name(
+    tmp_path: Path, other: dict[str, torch.Tensor], said: str, last: bool
+) -> None:
+    same = {"a": torch.zeros(2), "b": torch.tensor([4])}
+    all_of_them = [same, same, other] if last else [same, other, same]
+    paths = [tmp_path / f"snapshot-000000{number}0.safetensors" for number in (1, 2, 3)]
+    for path, tensors in zip(paths, all_of_them, strict=True):
+        write_tensors(path, tensors)
+    with pytest.raises(InputError, match=f"snapshot-000000{3 if last else 2}0.safetensors: {said}"):
+        mean(paths)
+
+
+def test_what_is_no_fraction_is_taken_from_the_newest(tmp_path: Path) -> None:
+    paths = [tmp_path / f"snapshot-0000000{number}.safetensors" for number in (1, 2)]
+    for number, path in enumerate(paths, start=1):
+        write_tensors(
+            path, {"a": torch.tensor([number]), "b": torch.tensor([number > 1]), "c": torch.tensor([1.0 * number])}
+        )
+    found = mean(paths)
+    assert (found["a"].dtype, found["b"].dtype) == (torch.int64, torch.bool)
+    assert (found["a"].item(), found["b"].item(), found["c"].item()) == (2, True, 1.5)
 
 
 @pytest.mark.parametrize(("experiment", "last"), [("base", 5), ("big", 20)])

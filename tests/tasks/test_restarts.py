@@ -17,8 +17,8 @@ import yaml
 from tasks import train
 from tasks.settings import read_experiment
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
-from transformer.checkpoints import checkpoints
-from transformer.files import read_json
+from transformer.checkpoint_files import CHECKPOINT_FILES, checkpoint_path, checkpoints
+from transformer.files import read_json, sha256
 
 # `tasks.train`, in which rank 1 fails before an update, in as many starts as FAILURES says, and nothing is fast.
 JOB = """
@@ -142,6 +142,16 @@ def inputs_of(folder: Path, experiment: str) -> dict[str, Any]:
     return train.fingerprint(settings, train.read_inputs(settings.corpus))
 
 
+def write_made_up_checkpoint(state: Path, update: int, settings: dict[str, Any]) -> Path:
+    """A checkpoint that is whole as far as hashes tell."""
+    folder = checkpoint_path(state, update)
+    folder.mkdir(parents=True)
+    for name in CHECKPOINT_FILES:
+        train.write_json(folder / name, settings)
+    train.write_json(folder / "sha256.json", {name: sha256(folder / name) for name in CHECKPOINT_FILES})
+    return folder
+
+
 def test_a_checkpoint_of_other_settings_is_refused_with_the_difference(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,7 +160,7 @@ def test_a_checkpoint_of_other_settings_is_refused_with_the_difference(
     folder = Path("runs/other")
     shutil.rmtree(folder, ignore_errors=True)
     train.set_aside_other(folder, wanted)
-    train.write_json(folder / "state/checkpoint-00000020/settings.json", there)
+    write_made_up_checkpoint(folder / "state", 20, there)
     for options in ([], ["--check"]):
         done = run(workspace, sys.executable, "-m", "tasks.train", *options, "other")
         assert done.returncode == 2
@@ -162,24 +172,41 @@ def test_a_checkpoint_of_other_settings_is_refused_with_the_difference(
 
 
 @pytest.mark.slow
-def test_where_rank_0_meets_bad_input_it_alone_says_so(workspace: Path) -> None:
-    state = workspace / "runs/other/state"
-    state.mkdir(parents=True, exist_ok=True)
-    (state / "settings.json").write_text("{")
+def test_where_rank_0_meets_bad_input_it_alone_says_so(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace)
+    damaged = write_made_up_checkpoint(Path("runs/other/state"), 20, inputs_of(workspace, "other"))
+    (damaged / "weights.safetensors").write_text("cut")
     done = run(workspace, *torchrun(0, "other"), FAILURES="0")
-    shutil.rmtree(workspace / "runs/other")
+    check = run(workspace, sys.executable, "-m", "tasks.train", "--check", "other")
+    shutil.rmtree("runs/other")
     assert done.returncode == 1
-    assert [line.partition(" (")[0] for line in re.findall("^error: .*", done.stderr, re.M)] == [
-        "error: runs/other/state/settings.json: damaged"
-    ]
+    problem = "checkpoint-00000020: weights.safetensors: not what was written"
+    error = f"error: runs/other/state: no checkpoint is good ({problem})"
+    assert [line.partition(";")[0] for line in re.findall("^error: .*", done.stderr, re.M)] == [error]
+    assert check.returncode == 2
+    assert [line.partition(";")[0] for line in check.stderr.splitlines()] == [error]
+
+
+@pytest.mark.parametrize("damage", ["{", '{"model": {"layers": 2}}', None], ids=["cut", "changed", "missing"])
+def test_checkpoints_tell_whose_state_it_is_where_its_record_is_damaged(tmp_path: Path, damage: str | None) -> None:
+    wanted = {"model": {"layers": 1}}
+    train.set_aside_other(tmp_path, wanted)
+    write_made_up_checkpoint(tmp_path / "state", 1, wanted)
+    record = tmp_path / "state/settings.json"
+    record.unlink() if damage is None else record.write_text(damage)
+    train.refuse_foreign(tmp_path, wanted)
+    train.set_aside_other(tmp_path, wanted)
+    assert checkpoints(tmp_path / "state")
+    assert read_json(record) == wanted
 
 
 def test_checkpoints_of_the_same_settings_and_damaged_ones_are_not_refused(tmp_path: Path) -> None:
     wanted = {"model": {"layers": 1}, "subwords": "a"}
     train.set_aside_other(tmp_path, wanted)
-    train.write_json(tmp_path / "state/checkpoint-00000001/settings.json", wanted)
-    (tmp_path / "state/checkpoint-00000002").mkdir()
-    (tmp_path / "state/checkpoint-00000002/settings.json").write_text('{"model"')
+    write_made_up_checkpoint(tmp_path / "state", 1, wanted)
+    for update, settings in ((2, '{"model"'), (3, '{"model": {"layers": 3}}')):
+        damaged = write_made_up_checkpoint(tmp_path / "state", update, wanted)
+        (damaged / "settings.json").write_text(settings)
     train.refuse_foreign(tmp_path, wanted)
 
 

@@ -1,5 +1,6 @@
 """Files and folders appear whole or not at all, and a full disk is one clear line."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from safetensors import SafetensorError
 from tests.workspace import ROOT, environment
 from transformer import checkpoints
 from transformer.errors import InputError
-from transformer.files import read_json, resumed_folder, whole_file, whole_folder, write_json
+from transformer.files import move_aside, read_json, remove, resumed_folder, whole_file, whole_folder, write_json
 
 
 def test_a_file_that_fails_half_way_leaves_the_old_one(tmp_path: Path) -> None:
@@ -145,6 +146,34 @@ def test_json_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | None
         read_json(path)
 
 
+def test_the_error_of_a_disk_names_the_file_that_the_user_knows(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space") as caught, whole_file(tmp_path / "a.txt"):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as a write does, which knows no name
+    assert caught.value.filename == str(tmp_path / "a.txt")
+    with pytest.raises(FileNotFoundError) as caught, whole_folder(tmp_path / "a") as temporary:
+        (temporary / "b" / "c.txt").write_text("")
+    assert caught.value.filename == str(tmp_path / "a" / "b" / "c.txt")
+    with pytest.raises(BrokenPipeError) as broken, whole_file(tmp_path / "a.txt"):
+        raise BrokenPipeError
+    assert broken.value.filename is None
+
+
+def test_nothing_that_was_moved_aside_is_written_over(tmp_path: Path) -> None:
+    for content in ("one", "two", "three"):
+        (tmp_path / "a").write_text(content)
+        move_aside(tmp_path / "a", "old-a")
+    assert sorted(path.read_text() for path in tmp_path.iterdir()) == ["one", "three", "two"]
+
+
+def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "there" / "inner").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "there")
+    remove(tmp_path / "link")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    remove(tmp_path / "there")
+    assert not list(tmp_path.iterdir())
+
+
 def test_json_comes_back(tmp_path: Path) -> None:
     write_json(tmp_path / "a.json", {"ä": [1, 2.5, None]})
     assert read_json(tmp_path / "a.json") == {"ä": [1, 2.5, None]}
@@ -166,7 +195,7 @@ run_main(main)
 
 
 def test_a_full_disk_under_weights_is_the_same_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object) -> None:
+    def full(*arguments: object, **keywords: object) -> None:
         raise SafetensorError("I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr(checkpoints, "save_file", full)

@@ -12,7 +12,8 @@ import torch
 
 from tests.transformer.conftest import SMALL, stop_after
 from transformer.batches import divide
-from transformer.checkpoints import average, checkpoints, read_weights, snapshots
+from transformer.checkpoint_files import checkpoints, snapshots
+from transformer.checkpoints import average, read_weights
 from transformer.errors import InputError
 from transformer.schedule import learning_rate
 from transformer.search import beam_search
