@@ -13,8 +13,8 @@ import os
 from pathlib import Path
 from urllib.parse import quote
 
+from tasks.mlflow_store import PROJECT, local_uri
 from tasks.settings import PARAMS, read_params
-from tasks.tracking import PROJECT, local_uri
 from transformer.errors import InputError, did_you_mean, run_main
 
 

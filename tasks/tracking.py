@@ -1,173 +1,106 @@
-"""MLflow: one run for each experiment, shared by its stages. Tracking never stops or delays a stage for long.
+"""MLflow: one run for each experiment, shared by its stages. A stage never waits for it, and loses nothing to it.
 
-Runs go to MLFLOW_TRACKING_URI, or to mlflow.db in the project's folder. The id of a run travels with the artifacts
-(training.json), so that each stage adds to the run of the training whose weights it has. The runs of Table 3's rows
-are children of one run for the whole table, which is found by its tag `rows_of`.
+What is logged goes to runs/E/tracking.jsonl at once, and from there to MLflow in a thread. What MLflow did not take
+(server down, database locked) is delivered by the next stage of any experiment. The id of a run travels with the
+artifacts (training.json), so that each stage adds to the run of the training whose weights it has; where MLflow was
+away for all of the training, that is a key, by which MLflow finds the run that is made later.
 """
 
-import logging
-import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import time
+import uuid
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
-import transformer
-from tasks.table3_rows import TITLES, Row, parse_name
+from tasks.mlflow_store import Store, load
+from tasks.outbox import PATIENCE, PATIENCE_IF_HELD_UP, Courier, Outbox, Refused
+from tasks.paths import RUNS
 from transformer.errors import InputError
 
-PROJECT = "attention-is-all-you-need"
-LONGEST_VALUE = 500  # characters of a parameter that every MLflow server takes
-GIVE_UP_AFTER = 3
-SERVING_NEEDS = ("mlflow", "torch", "safetensors", "sentencepiece", "sacremoses", "pydantic", "filelock", "tqdm")
+FILE = "tracking.jsonl"
+SECONDS_TO_UPLOAD = 3600.0  # a large model, as long as nothing fails
 
 
 class Run:
-    """A run in MLflow that can fail only with a warning. After three failures in a row it is left alone.
+    """A run in MLflow that can fail only with a warning. What is said to it is kept at once, and delivered meanwhile.
 
     Args:
         name: the experiment's name in params.yaml.
-        run_id: of an earlier stage, to add to its run; a new run is made if there is none or it cannot be found.
+        run_id: the id or key from an earlier stage, to add to its run; without one a new run is made.
     """
 
     def __init__(self, name: str, run_id: str | None = None) -> None:
-        self.failures = 0
-        self.name, self.run_id = name, run_id
-        self._try(self._open)
+        self.name = name
+        self.key = run_id or uuid.uuid4().hex
+        self._warned: set[str] = set()
+        self._path = RUNS / name / FILE
+        self._store = Store()
+        others = [Outbox(path.absolute()) for path in RUNS.glob(f"*/{FILE}") if path != self._path]
+        self._courier = Courier(Outbox(self._path.absolute()), others, self._store.deliver, self._warn)
+        self._put("start")
 
-    def _open(self) -> None:
-        # A server that is down must cost seconds, not MLflow's default of minutes.
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
-        os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "10")
-        os.environ.setdefault("DO_NOT_TRACK", "1")
-        os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", str(sys.stderr.isatty()))
-        self.failures = GIVE_UP_AFTER - 1  # a server that cannot be opened is not tried again
-        from mlflow.entities import RunTag
-        from mlflow.exceptions import MlflowException
-        from mlflow.tracking import MlflowClient
-
-        logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)  # the tables it makes are no news
-        self.uri = os.environ.get("MLFLOW_TRACKING_URI") or local_uri()
-        # Several processes that find an empty database all try to make its tables, and fail: one at a time.
-        with FileLock("mlflow.db.lock"):
-            self.client = MlflowClient(tracking_uri=self.uri)
-            known = self.client.get_experiment_by_name(PROJECT)
-            project = known.experiment_id if known else self.client.create_experiment(PROJECT)
-            tags = self._place(project)
-        if self.run_id:
-            try:
-                self.client.get_run(self.run_id)
-            except MlflowException:
-                self.run_id = None
-        if not self.run_id:
-            self.run_id = self.client.create_run(project, run_name=run_name(self.name)).info.run_id
-        self.client.log_batch(self.run_id, tags=[RunTag(*item) for item in tags.items()])
-        self.client.update_run(self.run_id, status="RUNNING")
-
-    def _place(self, project: str) -> dict[str, str]:
-        """The tags by which a run is found and grouped. A table has one run, made by whichever row comes first."""
-        from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
-
-        tags = {"experiment": self.name}
-        row = parse_name(self.name)
-        if row is None:
-            return tags
-        there = self.client.search_runs([project], f"tags.rows_of = '{row.table}'", max_results=1)
-        table = there[0] if there else self._table(project, row)
-        return {**tags, "table": TITLES[row.table], "row": row.row, MLFLOW_PARENT_RUN_ID: table.info.run_id}
-
-    def _table(self, project: str, row: Row) -> Any:
-        table = self.client.create_run(project, run_name=TITLES[row.table], tags={"rows_of": row.table})
-        self.client.set_terminated(table.info.run_id)  # it has nothing to do itself
-        return table
+    @property
+    def run_id(self) -> str:
+        """MLflow's id of the run, or the key as long as MLflow has not given one."""
+        return self._store.ids.get(self.key, self.key)
 
     def parameters(self, values: dict[str, Any]) -> None:
-        """Log nested settings once, as `model.layers: 6`. MLflow lets none change: a new value becomes a tag."""
-        flat = dict(_flatten(values))
-
-        def log() -> None:
-            from mlflow.entities import Param
-
-            there = self.client.get_run(self.run_id).data.params
-            new = {key: value[:LONGEST_VALUE] for key, value in flat.items() if there.get(key) != value[:LONGEST_VALUE]}
-            self.client.log_batch(self.run_id, params=[Param(*item) for item in new.items() if item[0] not in there])
-            self.tags({f"changed.{key}": value for key, value in new.items() if key in there})
-
-        self._try(log)
+        """Log nested settings once, as `model.layers: 6`. A later value becomes a tag, `changed.model.layers`."""
+        self._put("parameters", values=dict(_flatten(values)))
 
     def metrics(self, update: int, values: dict[str, float]) -> None:
         """Log numbers at an update."""
-
-        def log() -> None:
-            import time
-
-            from mlflow.entities import Metric
-
-            now = int(time.time() * 1000)
-            self.client.log_batch(
-                self.run_id, metrics=[Metric(key, value, now, update) for key, value in values.items()]
-            )
-
-        self._try(log)
+        self._put("metrics", update=update, values=values)
 
     def tags(self, values: dict[str, str]) -> None:
         """Set tags."""
-        self._try(lambda: [self.client.set_tag(self.run_id, key, value) for key, value in values.items()])
+        self._put("tags", values=values)
 
     def artifact(self, path: Path) -> None:
         """Store a file with the run."""
-        self._try(lambda: self.client.log_artifact(self.run_id, str(path)))
+        self._put_path("artifact", path)
 
     def model(self, folder: Path) -> None:
         """Register a model folder as the next version of the model with the experiment's name, to be served."""
-        self._try(lambda: self._register(folder))
+        self._put_path("model", folder)
+        self.flush(SECONDS_TO_UPLOAD)
 
-    def _register(self, folder: Path) -> None:
-        import mlflow
-
-        there = os.environ.get("MLFLOW_TRACKING_URI")
-        mlflow.set_tracking_uri(self.uri)  # also sets the variable, which belongs to the caller
-        try:
-            with mlflow.start_run(run_id=self.run_id):
-                mlflow.pyfunc.log_model(
-                    name="translator",
-                    python_model=str(Path(__file__).with_name("served_model.py")),
-                    artifacts={"model": str(folder.resolve())},
-                    code_paths=[str(Path(transformer.__file__).parent)],
-                    # Named here, or MLflow finds them out by loading the model in another process.
-                    pip_requirements=[f"{name}=={version(name).partition('+')[0]}" for name in SERVING_NEEDS],
-                    registered_model_name=self.name,
-                )
-        finally:
-            mlflow.set_tracking_uri(None)
-            if there:
-                os.environ["MLFLOW_TRACKING_URI"] = there
+    def flush(self, patience: float = PATIENCE) -> None:
+        """Give MLflow what it has not had yet; a minute without an answer, or seconds where it is known to be away."""
+        load()  # the thread is at it, too; how long that takes says nothing about the server
+        self._courier.flush(patience)
 
     def end(self, status: str) -> None:
-        """Set the status: FINISHED, FAILED or KILLED."""
-        self._try(lambda: self.client.set_terminated(self.run_id, status))
+        """Set the status (FINISHED, FAILED or KILLED), and flush: for seconds at most if asked to stop."""
+        self._put("end", status=status)
+        if status == "KILLED":
+            self._courier.flush(PATIENCE_IF_HELD_UP)
+        else:
+            self.flush()
+        self._courier.close()
 
-    def _try(self, action: Callable[[], object]) -> None:
-        if self.failures >= GIVE_UP_AFTER:
-            return
+    def _put_path(self, kind: str, path: Path) -> None:
+        written = path.stat().st_mtime_ns if path.exists() else None
+        self._put(kind, path=str(path), written=written)
+
+    def _put(self, kind: str, **facts: Any) -> None:
+        now = int(time.time() * 1000)
         try:
-            action()
-            self.failures = 0
-        except Exception as error:  # whatever a tracking server can do wrong, the work goes on
-            self.failures += 1
-            line = " ".join(str(error).split())[:200]
-            last = "; going on without it" if self.failures >= GIVE_UP_AFTER else ""
-            print(f"warning: MLflow: {line}{last}", file=sys.stderr)
+            self._courier.put({"kind": kind, "run": self.key, "experiment": self.name, "time": now, **facts})
+        except OSError as error:
+            self._warn_once(error, "MLflow will lack what cannot be written there")
 
+    def _warn(self, error: Exception) -> None:
+        refused = isinstance(error, Refused)
+        self._warn_once(error, "left out" if refused else f"{self._path} keeps what it lacks until it can be delivered")
 
-def local_uri() -> str:
-    """Where runs go if MLFLOW_TRACKING_URI says nothing else."""
-    return f"sqlite:///{Path('mlflow.db').resolve()}"
+    def _warn_once(self, error: Exception, rest: str) -> None:
+        if rest not in self._warned:
+            self._warned.add(rest)
+            print(f"warning: MLflow: {' '.join(str(error).split())[:200]}; {rest}", file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -190,16 +123,6 @@ def tracked(name: str, run_id: str | None) -> Iterator[Run]:
         run.end("FAILED")
         raise
     run.end("FINISHED")
-
-
-def run_name(experiment: str) -> str:
-    """What a person would call the run of an experiment."""
-    row = parse_name(experiment)
-    if row is None:
-        return experiment
-    name = row.row if row.row in ("base", "big") else f"row {row.row}"
-    where = " at laptop size" if row.table == "table3-tiny" else ""
-    return f"{name}{where}" + (f", seed {row.seed}" if row.seed > 1 else "")
 
 
 def _flatten(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@
       -> data/unpacked/C/                                         the shards as arrays that all ranks map
       -> runs/E/weights/snapshot-*.safetensors  training.json     the last weights, and what was done to get them
          runs/E/progress.json                                     where it stands, every few seconds
+         runs/E/tracking.jsonl                                    what MLflow is told, and what of it has been delivered
          runs/E/state/                                            to resume; may be deleted once weights/ is there
 
 data/unpacked/C is no output to DVC: it is made again whenever it is missing or not of these shards, so there is nothing
@@ -277,7 +278,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
 
     record = folder / "state" / "mlflow.json"
     with tracked(experiment, read_json(record)["run_id"] if record.exists() else None) as run:
-        write_json(record, {"run_id": run.run_id})
+        write_json(record, {"run_id": run.key})
         facts = {
             "experiment": experiment,
             "corpus": settings.corpus,
@@ -299,6 +300,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
         trainer.report = run.metrics
         trainer.tell = lambda status: tell({"experiment": experiment, **status}, folder / "progress.json")
         progress = trainer.run()
+        run.flush()  # which also makes the run, and so its id known, unless MLflow is away
         with whole_folder(folder / "weights") as temporary:
             written = [path for path in snapshots(folder / "state") if trainer.is_snapshot(update_of(path))]
             for snapshot in written[-settings.training.keep_snapshots :]:

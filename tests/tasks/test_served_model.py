@@ -11,6 +11,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from mlflow.tracking import MlflowClient
 
 from tasks.tracking import tracked
 from tests.random_model import write_folder
@@ -36,7 +37,7 @@ def test_a_folder_that_mlflow_cannot_store_costs_a_warning(local: Path, capsys: 
         run.metrics(1, {"loss": 1.0})
     assert "warning: MLflow: " in capsys.readouterr().err
     assert "MLFLOW_TRACKING_URI" not in os.environ
-    found = run.client.get_run(run.run_id)
+    found = MlflowClient(f"sqlite:///{local}/mlflow.db").get_run(run.run_id)
     assert (found.info.status, found.data.metrics) == ("FINISHED", {"loss": 1.0})
 
 
@@ -44,7 +45,7 @@ def test_a_folder_that_mlflow_cannot_store_costs_a_warning(local: Path, capsys: 
 def test_mlflow_serves_it_and_answers_a_post(local: Path) -> None:
     with tracked("e", None) as run:
         run.model(local / "models/e")
-    (registered,) = run.client.search_model_versions("name = 'e'")
+    (registered,) = MlflowClient(f"sqlite:///{local}/mlflow.db").search_model_versions("name = 'e'")
     assert (int(registered.version), registered.run_id) == (1, run.run_id)
     assert not [path for path in local.rglob("*") if path.suffix in (".pkl", ".pickle")]
     assert post(local, {"inputs": LINES}) == {"predictions": Translator.load("models/e").translate(LINES)}

@@ -1,20 +1,23 @@
 """What a training checks before it starts, each in one line and exit code 2."""
 
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import yaml
 from filelock import FileLock
+from mlflow.tracking import MlflowClient
 
 from tasks import train
 from tasks.settings import read_experiment
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
 from transformer.errors import InputError
-from transformer.files import sha256
+from transformer.files import read_json, sha256
 from transformer.wordpieces import WordPieces
 
 PYTHONPATH = str(ROOT)
@@ -100,6 +103,35 @@ def test_a_run_that_is_being_trained_is_left_alone(prepared: Path, monkeypatch: 
         monkeypatch.setattr(train, "SECONDS_TO_WAIT", 0.1)
         with pytest.raises(InputError, match="another process is training it"), train.only_one(prepared / "runs/e"):
             pass
+
+
+@pytest.mark.slow
+@pytest.mark.fault("F33")
+@pytest.mark.fault("F38")
+def test_a_training_does_not_wait_for_a_locked_database_and_the_next_stage_brings_its_curve(
+    prepared: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(prepared, tmp_path / "copy")
+    params = yaml.safe_load((folder / "params.yaml").read_text())
+    params["experiments"]["e"] = experiment_settings("c", updates=60)
+    (folder / "params.yaml").write_text(yaml.safe_dump(params))
+    client = MlflowClient(f"sqlite:///{folder}/mlflow.db")
+    client.search_experiments()  # makes the tables
+    with closing(sqlite3.connect(folder / "mlflow.db", isolation_level=None)) as database:
+        database.execute("BEGIN EXCLUSIVE")  # until the training has ended
+        done = command(folder, "tasks.train", "e")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("warning: MLflow: ") == 1
+    assert "Traceback" not in done.stderr
+    training = read_json(folder / "runs/e/weights/training.json")
+    assert command(folder, "tasks.average", "e").returncode == 0
+    project = client.get_experiment_by_name("attention-is-all-you-need")
+    (run,) = client.search_runs([project.experiment_id])
+    assert (run.info.status, run.data.tags["key"]) == ("FINISHED", training["mlflow_run"])
+    assert run.data.params["averaging.last"] == "2"
+    history = [(point.step, point.value) for point in client.get_metric_history(run.info.run_id, "loss")]
+    assert history == [(point["update"], point["loss"]) for point in training["curve"]]
+    assert [file.path for file in client.list_artifacts(run.info.run_id)] == ["training.json"]
 
 
 def test_settings_changed_back_bring_the_old_state_back(tmp_path: Path) -> None:
