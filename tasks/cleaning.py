@@ -26,8 +26,9 @@ from transformer.text import INVISIBLE, normalise
 
 # What the Moses tokeniser writes for characters that are special to it.
 ESCAPE = re.compile("&(?:amp|lt|gt|quot|apos|#39|#91|#93|#124);")
-# Traces of a wrong decoding or of binary data; such a line is not to be trusted. Tabs are white space.
-_DAMAGED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffd]")
+# Traces of a wrong decoding or of binary data, half a surrogate pair among them; such a line is not to be trusted. Not
+# those that Unicode counts as white space (tab, VT, FF, CR, NEL): a space in translation, so one in training.
+_DAMAGED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd\ud800-\udfff]")
 
 
 class HeldOut(NamedTuple):
@@ -97,7 +98,7 @@ class Cleaner:
 
     def _clean(self, pair: Pair, counts: Counter[str]) -> Pair | None:
         """The pair as it is trained on, if it is; counts what was done."""
-        if any(map(_is_damaged, pair)):
+        if any(map(is_damaged, pair)):
             counts["dropped: damaged characters"] += 1
             return None
         if any(map(ESCAPE.search, pair)):
@@ -155,7 +156,8 @@ def _pack(pairs: Collection[Pair], read: int, counts: Counter[str], hashes_N: ND
     return Cleaned(source, target, words_N2, characters_N2, hashes_N, read, counts)
 
 
-def _is_damaged(text: str) -> bool:
+def is_damaged(text: str) -> bool:
+    """Whether it has characters that no one wrote."""
     # What is printable has no control character, and is most of a corpus: the search would take longer.
     return ("\ufffd" in text or not text.isprintable()) and _DAMAGED.search(text) is not None
 

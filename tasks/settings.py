@@ -179,8 +179,9 @@ class Cleaning(Settings):
     """Which training pairs are dropped, both sides together, each counted under its reason. Test lines never are.
 
     Whatever the settings, pairs with damaged characters or an empty side are dropped, letters and their marks composed
-    (NFC) and invisible characters removed: the sub-words take text as it is translated later, which is normalised in
-    the same way, and a pair of which a side is missing or damaged teaches nothing but that.
+    (NFC), invisible characters removed and white space made single spaces: the sub-words take text as it is translated
+    later, which is normalised in the same way, and a pair of which a side is missing or damaged teaches nothing but
+    that.
 
     Of valid only those are dropped that no model is trained on: with damaged characters, an empty side or more than
     max_characters.

@@ -45,7 +45,7 @@ MAKERS = (
     "transformer/special_symbols.py", "transformer/subwords.py", "transformer/text.py", "transformer/trees.py",
     "transformer/wordpieces.py",
 )  # fmt: skip
-LIBRARIES = ("numpy", "pyarrow", "sacremoses", "sentencepiece")
+LIBRARIES = ("numpy", "pyarrow", "regex", "sacremoses", "sentencepiece")
 
 
 def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Path, processes: int = 1) -> None:

@@ -43,6 +43,9 @@ from transformer.text import WORD_START, Preparation
 from transformer.trees import closes, opens
 from transformer.wordpieces import WordPieces
 
+# The trainer leaves out each word with a U+2585, with which it marks unknown characters. It is shown a character that
+# no normalised text has instead, and the pieces are given the right one afterwards.
+RESERVED, STAND_IN = "\u2585", "\u2063"
 CHUNK = 1_000_000  # lines of which some are drawn together
 LINES_AT_ONCE = 100_000  # whose words are counted together
 
@@ -143,7 +146,7 @@ def _train(words: Counter[str], vocabulary: int, symbols: list[str]) -> bytes:
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(f"{word}\t{count}" for word, count in words.items()),
+            sentence_iterator=(f"{word.replace(RESERVED, STAND_IN)}\t{count}" for word, count in words.items()),
             input_format="tsv",
             model_writer=model,
             model_type="bpe",
@@ -155,7 +158,7 @@ def _train(words: Counter[str], vocabulary: int, symbols: list[str]) -> bytes:
             bos_id=BOS,
             eos_id=EOS,
             unk_surface="\ufffd",  # the usual one has spaces around it, and is rewritten to "??" further on
-            user_defined_symbols=[WORD_START + symbol for symbol in symbols],
+            user_defined_symbols=[WORD_START + symbol.replace(RESERVED, STAND_IN) for symbol in symbols],
             max_sentence_length=2**30,  # bytes; longer lines would be left out in silence: the corpus bounds them
             num_threads=1,
             minloglevel=2,
@@ -165,6 +168,8 @@ def _train(words: Counter[str], vocabulary: int, symbols: list[str]) -> bytes:
     # The file shall be that which learning from lines gives, and scores in git were measured with.
     learned = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
     learned.trainer_spec.ClearField("input_format")
+    for piece in learned.pieces:
+        piece.piece = piece.piece.replace(STAND_IN, RESERVED)
     return bytes(learned.SerializeToString(deterministic=True))
 
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 from tasks.catalogs import SOURCE, read_catalogs
+from tasks.cleaning import is_damaged
 from tasks.messages import Unfit, plain_pairs
 from tasks.settings import Languages, WheelsOrigin
 from tasks.texts import Pair, Texts
@@ -59,6 +60,8 @@ def _plain(messages: Counter[Pair], max_characters: int, dropped: Counter[str]) 
 
 
 def _fault(pair: Pair, max_characters: int) -> str | None:
+    if any(map(is_damaged, pair)):  # JSON may hold half a surrogate pair; before splitting, so that no test has one
+        return "damaged characters"
     if pair[0] == pair[1]:
         return "both sides the same"
     if not all(map(near_twin_key, pair)):

@@ -1,35 +1,41 @@
 """Text on its way into the sub-word model and out of it, by the same rules in training and in translation.
 
-`normalise` is for all text: invisible characters are dropped, then letters and their marks are composed (Unicode NFC),
-then every run of white space (no-break spaces and control characters included) is one space. So is U+2581, by which
-sub-words mark where a word begins: in a text it could not be told from a space. Nothing else changes: no folding of
-quotes, fractions or ellipses, since a model can never write a form that it was never shown.
+`normalise` is for all text: what displays nothing is dropped, then letters and their marks are composed (Unicode NFC),
+then every run of white space (no-break spaces, blank Braille cells and control characters included) is one space. So is
+U+2581, by which sub-words mark where a word begins: in a text it could not be told from a space. Half of a surrogate
+pair, which a string of Python or JSON can hold but no file in UTF-8, is U+FFFD, as undecodable bytes are. Nothing else
+changes: no folding of quotes, fractions or ellipses, since a model can never write a form that it was never shown.
 
 `Preparation` is for corpora whose settings ask for lower case or tokens, as published work on small corpora has them,
 or whose target is trees.
 """
 
-import re
 import unicodedata
+
+import regex  # knows more of Unicode's properties than re
 
 from transformer.errors import InputError
 from transformer.settings import TextSettings
 from transformer.trees import linearise, read_brackets
 
-# Byte-order mark, zero-width space and joiners, word joiner, soft hyphen, direction marks and isolates.
-INVISIBLE = re.compile("[\ufeff\u200b-\u200f\u2060-\u2064\u2066-\u2069\u202a-\u202e\u00ad]")
 # With this, sub-words mark where a word begins.
 WORD_START = "\u2581"
-# C0 and C1; str.split knows all other white space, line and paragraph separators included.
-_CONTROLS = re.compile(f"[\x00-\x1f\x7f-\x9f{WORD_START}]")
+# C0 and C1, and what looks like a space and is none to str.split, which knows all other white space.
+_BLANK = rf"\p{{Cc}}{WORD_START}\u2800"
+# What Unicode has renderers ignore: byte-order mark, zero-width space and joiners, soft hyphen, direction marks, tags,
+# fillers. Not a variation selector, unless nothing is before it: the look that it gives an emoji or ideograph is seen.
+INVISIBLE = regex.compile(rf"(?<![^\s{_BLANK}])\p{{DI}}+|[\p{{DI}}--\p{{Variation_Selector}}]", regex.VERSION1)
+_BLANKS = regex.compile(f"[{_BLANK}]")
+_SURROGATES = regex.compile(r"\p{Cs}")
+_ODD = regex.compile(rf"[\p{{DI}}{_BLANK}]")
 
 
 def normalise(line: str) -> str:
     """The line as the sub-word model sees it; empty if nothing visible is in it."""
     # Nearly every line of a corpus is printable (which a no-break space is not), and is spared the slow rules.
-    if line.isprintable() and "  " not in line and WORD_START not in line:
+    if line.isprintable() and "  " not in line and (line.isascii() or not _ODD.search(line)):
         return unicodedata.normalize("NFC", line).strip(" ")
-    line = _CONTROLS.sub(" ", INVISIBLE.sub("", line))
+    line = _BLANKS.sub(" ", INVISIBLE.sub("", _SURROGATES.sub("\ufffd", line)))
     return " ".join(unicodedata.normalize("NFC", line).split())
 
 

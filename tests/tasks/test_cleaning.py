@@ -68,6 +68,13 @@ def test_what_is_changed_is_counted_by_its_kind(source, how):
     assert clean((source, GOOD[1]), GOOD).counts == {f"changed: {how}": 1}
 
 
+@pytest.mark.parametrize("damage", ["\ud83d", "\udc00", "\x00", "\x1c", "\x84", "\x9f", "\ufffd"])
+def test_damaged_pairs_are_dropped_whatever_the_settings(damage):
+    cleaned = clean(GOOD, (f"The {damage} door.", GOOD[1]))
+    assert lines(cleaned) == [GOOD]
+    assert cleaned.counts == {"dropped: damaged characters": 1}
+
+
 def test_a_pair_that_is_dropped_does_not_count_as_changed():
     assert clean((" \u200b", GOOD[1])).counts == {"dropped: empty": 1}
 

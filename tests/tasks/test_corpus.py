@@ -14,6 +14,7 @@ from tasks.corpus import write_corpus
 from tasks.settings import Cleaning, FilesOrigin, Languages
 from transformer.errors import InputError
 from transformer.files import sha256
+from transformer.text import normalise
 
 PROJECT = Path(__file__).parents[2]
 GOOD = [("The door is open.", "Die Tür ist offen."), ("It is late.", "Es ist spät."), ("We sing.", "Wir singen.")]
@@ -104,6 +105,15 @@ def test_lines_of_the_test_are_never_dropped_or_changed(tmp_path):
 def test_training_text_follows_the_rule_of_translation(tmp_path):
     made = corpus(tmp_path, train=[("\ufeffThe  soft\u00adly\u00a0spoken ", "U\u0308ber\u3000all"), GOOD[0]])
     assert pairs(made, "train")[0] == ("The softly spoken", "Über all")
+
+
+@pytest.mark.parametrize("space", ["\x0b", "\x0c", "\r", "\x85", "\u2028", "\u2800"])
+def test_what_is_white_space_in_translation_is_so_in_training(tmp_path, space):
+    odd = (f"The door{space}is open.", f"Die Tür{space} ist offen.{space}")
+    made = corpus(tmp_path, train=[odd, GOOD[1]], valid=[odd], test=[odd])
+    assert pairs(made, "train") == GOOD[:2]
+    assert pairs(made, "valid") == GOOD[:1] == [tuple(map(normalise, odd))]
+    assert (made / "test.de").read_bytes() == f"{odd[1].removesuffix(chr(13))}\n".encode()
 
 
 @pytest.mark.fault("F05")

@@ -139,3 +139,14 @@ def test_sub_words_are_learned_from_prepared_text_and_say_how_it_was_prepared(tm
     assert UNK in ids[1]
     facts = json.loads((tmp_path / "out" / "subwords.json").read_text(encoding="utf-8"))
     assert facts["text"] == {"lowercase": True, "tokenise": "moses"}
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
+def test_the_character_that_the_trainer_reserves_is_learned_as_any_other(tmp_path, kind):
+    corpus = write_train(tmp_path / "corpus", extra=["loading \u2585\u2585 done \u2585"] * 40)
+    learn_subwords(corpus, PLAIN, settings(80, kind=kind), tmp_path / "out")
+    subwords = Subwords(tmp_path / "out" / "subwords.model")
+    ids = subwords.encode(["\u2585 bado \u2585\u2585"])
+    assert UNK not in ids[0]
+    assert subwords.pieces(ids[0])[0] == "\u2581\u2585"
+    assert subwords.decode(ids) == ["\u2585 bado \u2585\u2585"]

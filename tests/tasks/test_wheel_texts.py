@@ -43,8 +43,10 @@ def index(tmp_path_factory):
         "buttons": {key.lower(): key for key in PHRASES},
         "twin": "Open the door {n}!",
         "only_english": "Hello there",
+        "half": "Feed the \ud83d dog",
     }
     german = {"buttons": {key.lower(): PHRASES[key] for key in PHRASES}, "twin": "Öffne die Tür {n}!"}
+    german["half"] = "Füttere den Hund"
     files = {
         "demo/translations/en.json": json.dumps(english),
         "demo/translations/de.json": json.dumps(german),
@@ -98,6 +100,7 @@ def test_what_is_left_out_is_counted_by_reason(local_index):
     assert dropped["fuzzy"] == 1
     assert dropped["not translated"] == 1
     assert dropped["both sides the same"] == 1
+    assert dropped["damaged characters"] == 1
     assert dropped["another translation of the same source"] == 1
     assert dropped["repeated"] == 5  # what the .mo repeats of the .po
 

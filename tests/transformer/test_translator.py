@@ -80,6 +80,11 @@ def test_a_character_never_seen_does_not_stop_it(made: Path) -> None:
     assert len(Translator.load(made).translate(["the \U0001f600 cat"])) == 1
 
 
+def test_half_a_surrogate_pair_is_translated_as_undecodable_bytes_are(made: Path) -> None:
+    translator = Translator.load(made)
+    assert translator.translate(["the \ud83d cat"]) == translator.translate(["the \ufffd cat"])
+
+
 def test_more_sentences_than_one_batch_takes(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [pair[0] for pair in sentences(20, seed=4)]
     whole = Translator.load(made).translate(lines)
