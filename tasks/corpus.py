@@ -24,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 from tasks.cleaning import Cleaned, Cleaner, HeldOut, as_it_is
-from tasks.corpus_page import listed, write_page
+from tasks.corpus_page import write_page
 from tasks.duplicates import Seen
 from tasks.in_order import in_order, usable_processors
 from tasks.lines import read_lines
+from tasks.markdown import listed
 from tasks.paths import CORPORA
 from tasks.settings import Cleaning, key_argument, read_corpus
 from tasks.sources import read_origin

@@ -12,7 +12,7 @@ from typing import Any
 
 import matplotlib
 
-from tasks.markdown import literal, table
+from tasks.markdown import listed, literal, table
 
 _SHOWN = 10  # pairs
 _LISTED = 20  # notes, and sources: of some corpora they are thousands
@@ -47,11 +47,6 @@ def write_page(folder: Path, name: str, facts: dict[str, Any], lengths: list[Cou
         *_more(len(facts["sources"])),
     ]
     (folder / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-
-
-def listed(counts: dict[str, int]) -> str:
-    """Counts on one line."""
-    return ", ".join(f"{n:,} {reason}" for reason, n in counts.items()) or "none"
 
 
 def _sizes(facts: dict[str, Any], codes: list[str]) -> str:

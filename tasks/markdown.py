@@ -27,6 +27,11 @@ def settings(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items())
 
 
+def listed(counts: dict[str, int]) -> str:
+    """Counts on one line."""
+    return ", ".join(f"{n:,} {reason}" for reason, n in counts.items()) or "none"
+
+
 def duration(seconds: float) -> str:
     """Hours and minutes, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)

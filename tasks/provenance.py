@@ -3,7 +3,7 @@
 from textwrap import shorten
 from typing import Any
 
-from tasks.markdown import duration, literal, settings, short_commit
+from tasks.markdown import duration, listed, literal, settings, short_commit
 from tasks.results import Results
 
 TRAINED = ["training time", "hardware", "date", "commit", "MLflow run"]  # what heads the cells of `trained`
@@ -55,9 +55,16 @@ def how_it_was_made(score: dict[str, Any]) -> str:
         f"- search: {settings(search)}; {speed:.3g} sentences/s; {cut} outputs cut at the length limit\n"
         f"- data: corpus {training['corpus']}, shards sha256 {training['hashes']['shards'][:16]}, "
         f"sub-words sha256 {training['hashes']['subwords'][:16]}\n"
+        f"{_left_out(training.get('left_out', {}))}"
         f"{''.join(map(_made_by, training['made_by']))}"
         f"- finished {training['date']}, MLflow run {training['mlflow_run'] or 'none'}"
     )
+
+
+def _left_out(counts: dict[str, dict[str, int]]) -> str:
+    """A line on the pairs that the bounds of the shards left out; score files from before this was kept have none."""
+    splits = "; ".join(f"of {split} {listed(dropped)}" for split, dropped in counts.items())
+    return f"- left out by the bounds of the shards: {splits}\n" if splits else ""
 
 
 def _made_by(made_by: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ that the number of processes changes no byte. All is written into data/shards/.C
 that is done. Started again after a stop, the stage does the other blocks, unless its input or its code changed.
 """
 
+import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
@@ -28,6 +29,7 @@ from typing import Any
 from tasks.block_writer import BlockWriter
 from tasks.blocks import Block, cut
 from tasks.in_order import in_order, usable_processors
+from tasks.markdown import listed
 from tasks.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.settings import ShardSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
@@ -75,6 +77,14 @@ def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Pat
         splits = {split: _sum_up(corpus / f"{split}.{languages[0]}", of_split) for split, of_split in records.items()}
         known = {"languages": description["languages"], "vocabulary": model.size, "subwords_sha256": model.sha256}
         write_json(folder / "manifest.json", {**known, "splits": splits})
+    _say(corpus.name, splits)
+
+
+def _say(name: str, splits: dict[str, Any]) -> None:
+    """How many pairs there are to train on, and which were left out; a training keeps the counts for the reports."""
+    for split, facts in splits.items():
+        kept, dropped = f"{name}: {facts['pairs']:,} pairs of {split}", facts["dropped"]
+        print(f"{kept}; left out by the bounds in `shards`: {listed(dropped)}", file=sys.stderr)
 
 
 def _made_by() -> dict[str, str]:
@@ -109,8 +119,8 @@ def _sum_up(source: Path, records: list[Any]) -> dict[str, Any]:
     prefix = "dropped: "
     dropped = {key.removeprefix(prefix): n for key, n in sorted(counts.items()) if key.startswith(prefix)}
     if not counts["pairs"]:
-        reasons = ", ".join(f"{count} {reason}" for reason, count in dropped.items())
-        raise InputError(f"{source}: no pair is within the bounds of shards.max_length and max_ratio ({reasons})")
+        bounds = "the bounds of shards.max_length and max_ratio"
+        raise InputError(f"{source}: no pair is within {bounds} ({listed(dropped)})")
     return {
         "pairs": counts["pairs"],
         "source_tokens": counts["source_tokens"],

@@ -113,6 +113,12 @@ def read_inputs(corpus: str) -> Inputs:
     return Inputs(train, valid, subwords, manifest["languages"], hashes)
 
 
+def left_out(corpus: str) -> dict[str, dict[str, int]]:
+    """The pairs of each split that the shards lack, by reason; the reports say so beside the scores."""
+    splits = read_json(SHARDS / corpus / "manifest.json")["splits"]
+    return {split: facts["dropped"] for split, facts in splits.items() if facts["dropped"]}
+
+
 def only_one(folder: Path) -> AbstractContextManager[None]:
     """Hold the lock of a run; InputError if another process still trains it after a minute.
 
@@ -290,6 +296,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
             "vocabulary": inputs.subwords.size,
             "parameters": count_parameters(trainer.model),
             "longest_source": int(inputs.train.source_lengths.max()),
+            "left_out": left_out(settings.corpus),
             "hashes": inputs.hashes,
         }
         run.parameters(facts)

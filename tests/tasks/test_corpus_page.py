@@ -2,7 +2,7 @@ from collections import Counter
 
 from PIL import Image
 
-from tasks.corpus_page import listed, write_page
+from tasks.corpus_page import write_page
 
 SOURCES = [
     {"split": "train", "file": "train.tsv", "sha256": "12ab"},
@@ -78,8 +78,3 @@ def test_what_was_left_out_is_listed_up_to_twenty_lines(tmp_path):
 def test_of_thousands_of_sources_the_first_are_shown(tmp_path):
     text = page(tmp_path, sources=[{"file": f"{n}.mrg"} for n in range(99)])
     assert "| 19.mrg |\n\nand 79 more" in text
-
-
-def test_nothing_counted_is_none():
-    assert listed({}) == "none"
-    assert listed({"empty": 1200, "too long": 1}) == "1,200 empty, 1 too long"

@@ -313,11 +313,16 @@ def test_word_pieces_come_back_from_shards(corpus, tmp_path):
 
 
 @pytest.mark.fault("F02")
-def test_bad_pairs_are_dropped_together_and_counted(subwords, tmp_path):
+def test_bad_pairs_are_dropped_together_counted_and_said(subwords, tmp_path, capsys):
     bad = [("", "rot"), ("the " * 17, "rot " * 17), ("the " * 8, "rot")]
     corpus = write_corpus(tmp_path / "corpus", train=[*TRAIN[:3], *bad, *TRAIN[3:5]])
     write_shards(corpus, subwords, settings(max_ratio=4.0), tmp_path / "ours")
     assert manifest(tmp_path / "ours")["dropped"] == {"empty": 1, "too different in length": 1, "too long": 1}
+    said = capsys.readouterr().err.splitlines()[-2:]
+    assert said == [
+        "corpus: 5 pairs of train; left out by the bounds in `shards`: 1 empty, 1 too different in length, 1 too long",
+        "corpus: 2 pairs of valid; left out by the bounds in `shards`: none",
+    ]
     rows = pyarrow.dataset.dataset(tmp_path / "ours" / "train").to_table()["line"].to_pylist()
     assert sorted(rows) == [1, 2, 3, 7, 8]
 
