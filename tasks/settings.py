@@ -13,9 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from tasks.yaml_reader import read_yaml
 from transformer.errors import InputError, did_you_mean
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
 
@@ -388,38 +388,10 @@ class Params(Settings):
         return self.model_copy(update={"experiments": chosen})
 
 
-class _Unambiguous(yaml.SafeLoader):
-    """YAML in which no mapping has a key twice (the first would be lost in silence) or merges several others at once.
-
-    Of several, this parser lets another one win than DVC's does.
-    """
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        for key, value in node.value:
-            if key.tag == "tag:yaml.org,2002:merge" and isinstance(value, yaml.SequenceNode):
-                line = key.start_mark.line + 1
-                raise InputError(f"params.yaml, line {line}: `<<` takes one section, not a list; write the others out")
-        written = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-        values = [key.value for key in written]
-        for key in written:
-            if isinstance(key.value, str) and values.count(key.value) > 1:
-                line = key.start_mark.line + 1
-                raise InputError(f"params.yaml, line {line}: {key.value!r} stands twice in one section; rename one")
-        return super().construct_mapping(node, deep)
-
-
 def read_params(path: Path = PARAMS) -> Params:
     """Read and check params.yaml; InputError names the first wrong key and the nearest right one."""
     try:
-        raw = yaml.load(path.read_text(encoding="utf-8"), _Unambiguous)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; run this from the project's folder") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except yaml.YAMLError as error:
-        raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    try:
-        params = Params.model_validate(raw)
+        params = Params.model_validate(read_yaml(path))
     except ValidationError as error:
         first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a typo, before what it left out
         raise InputError(f"{path}: {_explain(first)}") from None

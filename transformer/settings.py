@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Settings(BaseModel):
-    """A section of params.yaml: immutable, no unknown keys, no silent conversions."""
+    """A section of params.yaml: immutable, no unknown keys, no silent conversions, every number finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class TextSettings(Settings):

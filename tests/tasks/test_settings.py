@@ -1,14 +1,17 @@
 """params.yaml: every mistake is one line that names the key."""
 
 import copy
+import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from ruamel.yaml import YAML
 
 from tasks.settings import TreesOrigin, read_corpus, read_experiment, read_params
+from tasks.yaml_reader import read_yaml
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 from transformer.errors import InputError
 
@@ -258,6 +261,55 @@ def test_a_merge_of_several_sections_is_refused_since_dvc_would_read_it_otherwis
     path.write_text("corpora: &a {x: 1}\npresets: &b {x: 2}\nexperiments:\n  <<: [*a, *b]\n")
     with pytest.raises(InputError, match="line 4: `<<` takes one section"):
         read_params(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "ours", "dvcs"),
+    [
+        ("updates: 02400", "1280", "2400"),
+        ("updates: 40:00", "2400", "'40:00'"),
+        ("compile: yes", "True", "'yes'"),
+        ("compile: OFF", "False", "'OFF'"),
+        ("updates: 1e3", "'1e3'", "1000.0"),
+        ("updates: 0o17", "'0o17'", "15"),
+        ("updates: [1, &n 017]", "15", "17"),
+        ("on: 1", "True", "'on'"),
+    ],
+)
+def test_what_dvc_reads_otherwise_is_refused_with_key_and_line(tmp_path: Path, line: str, ours: str, dvcs: str) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(f'experiments:\n  e: {{lines: "017"}}\n  e2:\n    training:\n      {line}\n')
+    key, text = line.partition(": ")[0], {"[1, &n 017]": "017", "1": "on"}.get(line.partition(": ")[2])
+    said = (
+        f"line 5: experiments.e2.training.{key}: {text or line.partition(': ')[2]} is {ours} by the rules of YAML 1.1"
+    )
+    with pytest.raises(InputError, match=re.escape(f"{said} and {dvcs} by those of 1.2")):
+        read_params(path)
+
+
+def test_what_both_parsers_read_alike_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "a: &a {i: 10_000, hex: 0x1F, f: .5, t: true, n: ~, none: , s: 'yes', date: 2001-01-01, v: 1.2.3}\n"
+        "m: {<<: *a, i: -1}\n"
+        "text: two words\n  and more\n\n  - of them\nself: &s [*s]\n"
+    )
+    read = read_yaml(path)
+    with path.open() as file:
+        assert repr(read) == repr(yaml.safe_load(file))
+    assert repr(read) == repr(YAML(typ="safe").load(path))
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_a_number_that_is_not_finite_is_refused(tmp_path: Path, value: float) -> None:
+    values = params()
+    values["experiments"]["e"]["training"]["learning_rate_factor"] = value
+    with pytest.raises(InputError, match=r"experiments.e.training.learning_rate_factor: .*finite number"):
+        read(tmp_path, values)
+    values = params()
+    values["prices"]["per_device_hour"]["GPU"] = value
+    with pytest.raises(InputError, match=r"prices.per_device_hour.GPU: .*finite number"):
+        read(tmp_path, values)
 
 
 def test_an_unknown_name_brings_the_nearest() -> None:
