@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from transformer.errors import InputError
+from transformer.packed import ENOUGH, KINDS, packed_with
 
 
 def read_lines(path: Path) -> list[str]:
@@ -14,7 +15,10 @@ def read_lines(path: Path) -> list[str]:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run the stage that writes it") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not UTF-8; run the stage that writes it again") from None
+        with path.open("rb") as packed:
+            kind = packed_with(packed.read(ENOUGH))
+        why = f"packed with {kind}; unpack it with {KINDS[kind][0]}" if kind else "not UTF-8"
+        raise InputError(f"{path}: {why}, or run the stage that writes it again") from None
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from tasks.direction import check_direction
-from tasks.gz import open_gz
+from tasks.gz import open_gz, without_gz
 from tasks.hashes import digests
 from tasks.settings import FilesOrigin, Languages
 from tasks.sgm import read_sgm
@@ -70,7 +70,7 @@ def read_pairs(paths: list[Path], errors: Errors = "strict") -> Iterator[Pair]:
     """Yield the pairs of one or two files, every line of them, unchanged.
 
     InputError for files of different length, an empty file, text that is not UTF-8 (if errors are "strict"), a .tsv
-    line without exactly two columns: with file and line; and for a damaged .gz.
+    line without exactly two columns: with file and line; for a damaged .gz, and a file packed otherwise.
     """
     if len(paths) == 1:
         pairs = _read_tsv(paths[0], errors)
@@ -85,7 +85,7 @@ def read_pairs(paths: list[Path], errors: Errors = "strict") -> Iterator[Pair]:
 
 
 def _is(path: Path, ending: str) -> bool:
-    return path.name.removesuffix(".gz").endswith(ending)
+    return without_gz(path.name).lower().endswith(ending)
 
 
 def _read_tsv(path: Path, errors: Errors) -> Iterator[Pair]:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from tasks.gz import without_gz
 from tasks.yaml_reader import read_yaml
 from transformer.errors import InputError, did_you_mean
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
@@ -61,7 +62,7 @@ def _pairs_of_files(value: Any) -> Any:
 
 
 def _one_tsv_or_two_files(names: list[str]) -> list[str]:
-    tables = [name for name in names if name.removesuffix(".gz").endswith(".tsv")]
+    tables = [name for name in names if without_gz(name).lower().endswith(".tsv")]
     if len(names) == 1 and not tables:
         raise ValueError(f"{names[0]} is one file, so it must be a .tsv or .tsv.gz; else give two")
     if len(names) == 2 and tables:

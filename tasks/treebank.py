@@ -20,7 +20,7 @@ from itertools import accumulate, chain, pairwise
 from pathlib import Path
 
 from tasks.archives import prepare
-from tasks.gz import open_gz
+from tasks.gz import open_gz, without_gz
 from tasks.hashes import digests
 from tasks.parallel_files import expand
 from tasks.settings import TreesOrigin
@@ -150,7 +150,7 @@ def _table(path: Path) -> Path:
 
 def _matches(name: str, patterns: list[str]) -> bool:
     """Whether a path fits one of the patterns, with the ending .gz or without it."""
-    return any(fnmatchcase(one, pattern) for one in (name, name.removesuffix(".gz")) for pattern in patterns)
+    return any(fnmatchcase(one, pattern) for one in (name, without_gz(name)) for pattern in patterns)
 
 
 def _read_table(path: Path) -> list[tuple[str, range]]:

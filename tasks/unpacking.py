@@ -18,9 +18,9 @@ from tasks.gz import DAMAGED
 from tasks.hashes import CHUNK, QUICK
 from transformer.errors import InputError
 from transformer.files import remove_unfinished, whole_file, whole_folder
+from transformer.packed import ENOUGH, packed_with
 from transformer.progress import bar
 
-GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 EXPANSION = 50  # an archive that unpacks to more times its size is no text
 
 
@@ -103,8 +103,10 @@ def _members(path: Path) -> Iterator[Iterator[Member]]:
                     yield chunk
                     shown.update(raw.tell() - shown.n)
 
-            is_zip = raw.peek(len(ZIP)).startswith(ZIP)
-            yield _bounded(path, _of_zip(raw, read) if is_zip else _of_tar(raw, read))
+            kind = packed_with(raw.peek(ENOUGH))
+            if kind not in (None, "gzip", "zip"):
+                raise InputError(f"{path}: packed with {kind}, and only .tar, .tgz and .zip are read: pack it anew")
+            yield _bounded(path, _of_zip(raw, read) if kind == "zip" else _of_tar(raw, read, kind == "gzip"))
     except (tarfile.TarError, zipfile.BadZipFile, NotImplementedError, *DAMAGED) as error:
         raise NotWhole(f"{path}: damaged: {error}") from None
 
@@ -118,9 +120,7 @@ def _bounded(path: Path, members: Iterator[Member]) -> Iterator[Member]:
         yield member
 
 
-def _of_tar(raw: IO[bytes], read: Callable[[IO[bytes]], Iterator[bytes]]) -> Iterator[Member]:
-    packed = raw.read(len(GZIP)) == GZIP
-    raw.seek(0)
+def _of_tar(raw: IO[bytes], read: Callable[[IO[bytes]], Iterator[bytes]], packed: bool) -> Iterator[Member]:
     content = gzip.GzipFile(fileobj=raw) if packed else raw
     with tarfile.open(fileobj=content, mode="r|") as archive:
         while entry := archive.next():

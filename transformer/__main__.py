@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from transformer.alignment_page import alignment_page, picture
 from transformer.errors import InputError, run_main
+from transformer.packed import KINDS, packed_with
 from transformer.progress import bar
 from transformer.stream import lines_as_they_come
 
@@ -194,6 +195,8 @@ def _readable(
     """The lines as text up to the first that is wrong, and what is wrong with it."""
     lines: list[str] = []
     for number, line in enumerate(raw, start=first):
+        if number == 1 and (kind := packed_with(line)):
+            return lines, InputError(f"standard input: packed with {kind}; unpack it with {KINDS[kind][0]}")
         try:
             text = line.decode()
         except UnicodeDecodeError:

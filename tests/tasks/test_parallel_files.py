@@ -1,5 +1,8 @@
+import bz2
 import gzip
+import lzma
 
+import pyarrow as pa
 import pytest
 
 from tasks.parallel_files import find_files, read_files, read_pairs
@@ -66,6 +69,43 @@ def test_a_damaged_archive_is_named(tmp_path, data):
     paths[1].write_bytes(data)
     with pytest.raises(InputError, match=r"text\.de\.gz: damaged"):
         list(read_pairs(paths))
+
+
+PACKED = {
+    "gzip": gzip.compress(b"eins\n"),
+    "xz": lzma.compress(b"eins\n"),
+    "bzip2": bz2.compress(b"eins\n"),
+    "zstd": pa.compress(b"eins\n", "zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.parametrize("name", ["text.de", "text.sgm", "text.de.gz", "text.tsv"])
+def test_a_file_packed_otherwise_than_its_name_says_is_named_with_its_kind(tmp_path, name, kind):
+    if (name, kind) == ("text.de.gz", "gzip"):
+        return
+    (tmp_path / "text.en").write_bytes(b"one\n")
+    (tmp_path / name).write_bytes(PACKED[kind])
+    paths = [tmp_path / name] if name == "text.tsv" else [tmp_path / name, tmp_path / "text.en"]
+    with pytest.raises(
+        InputError, match=rf"{name}: packed with {kind}, .*unpack it with (gunzip|unxz|bunzip2|unzstd)$"
+    ):
+        list(read_pairs(paths, "replace"))
+
+
+def test_a_text_may_begin_like_the_name_of_a_packer(tmp_path):
+    assert list(read_pairs(two(tmp_path, b"BZh9 is a mark\n", b"PK ist eins\n"))) == [("BZh9 is a mark", "PK ist eins")]
+
+
+@pytest.mark.parametrize("names", [["text.en.GZ", "text.de.Gz"], ["text.TSV.GZ"], ["text.en.SGM.GZ", "text.de.sgm"]])
+def test_endings_count_in_capitals_too(tmp_path, names):
+    segment = "<doc docid='d'><seg id='1'>{}</seg></doc>\n"
+    for name in names:
+        text = "one\teins\n" if "TSV" in name else "one\n" if ".en" in name else "eins\n"
+        text = segment.format(text.strip()) if ".sgm" in name.lower() else text
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.lower().endswith(".gz") else text.encode())
+    files = find_files(origin(str(tmp_path), names))
+    assert list(read_pairs(files["train"][0])) == [("one", "eins")]
 
 
 @pytest.mark.fault("F06")

@@ -87,6 +87,13 @@ def _damaged(content):
     return content[:50] + bytes([content[50] ^ 255]) + content[51:]
 
 
+def test_an_archive_packed_otherwise_is_not_called_damaged(tmp_path):
+    path = tmp_path / "archive"
+    path.write_bytes(pack(TREES, "w:xz"))
+    with pytest.raises(InputError, match="archive: packed with xz, and only"):
+        unpack_folder(path, "trees/penn", tmp_path / "out")
+
+
 @pytest.mark.fault("F08")
 @pytest.mark.parametrize(
     "content",

@@ -1,5 +1,8 @@
 """A model folder that translates on its own, and what it says when it is damaged."""
 
+import bz2
+import gzip
+import lzma
 import re
 import shutil
 import subprocess
@@ -306,6 +309,12 @@ def test_a_line_that_is_not_utf8_is_named_after_all_before_it(translate: Command
     with pytest.raises(InputError, match="line 3: not UTF-8"):
         translate(b"the cat\n\nthe d\xf6g\nthe fish\n")
     assert len(translate.printed()) == 2
+
+
+@pytest.mark.parametrize(("module", "tool"), [(gzip, "gunzip"), (lzma, "unxz"), (bz2, "bunzip2")])
+def test_a_packed_input_is_named_with_what_unpacks_it(translate: Command, module: Any, tool: str) -> None:
+    with pytest.raises(InputError, match=f"standard input: packed with .*; unpack it with {tool}$"):
+        translate(module.compress(b"the cat\n"))
 
 
 def test_the_page_of_alignments_has_a_picture_of_each_part(translate: Command, tmp_path: Path) -> None:
