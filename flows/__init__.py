@@ -2,6 +2,11 @@
 
 import os
 
+from flows.start import ask_loopback_directly, name_the_user, open_missing_streams
+
+open_missing_streams()
+name_the_user()
+ask_loopback_directly()
 # Read by the tools as they are imported and inherited by every stage: nothing is reported to anyone unless asked for.
 for name, value in {
     "DO_NOT_TRACK": "1",

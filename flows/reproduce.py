@@ -32,7 +32,7 @@ from flows.failures import clear_failures, note_failure
 from flows.graph import out_of_date, read_plan
 from flows.processes import end_processes, marked
 from flows.progress import VARIABLE, artifact_key, watched
-from flows.server import server
+from flows.server import check_proxies, server
 from flows.slots import Slots, number_of_slots, share
 from flows.stage import MARK, SECONDS_TO_SAVE, Run, check_input, run_stage
 
@@ -174,6 +174,7 @@ def main() -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP):  # end as after Ctrl-C, or the temporary server would stay behind
         signal.signal(ending, _exit)
     try:
+        check_proxies()
         check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=str(uuid4())))
         read_plan(experiments)
         number_of_slots()

@@ -12,12 +12,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
+
+from flows.errors import BadInput
 
 STATE = Path(".prefect")
 """Whatever Prefect keeps about this checkout: its runs, the services' logs."""
 
 PATIENCE = 120.0  # seconds for a server to answer
+
+
+def check_proxies() -> None:
+    """BadInput if the environment names a proxy that Prefect's client cannot use, which then asks nothing at all."""
+    try:
+        httpx.Client().close()
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        names = [name for name, value in os.environ.items() if value and name.lower().endswith("_proxy")]
+        named = ", ".join(f"{name}={os.environ[name]}" for name in names if name.lower() != "no_proxy")
+        reason = str(error).partition(".")[0]
+        raise BadInput(f"{named}: Prefect cannot use it ({reason}); name an http:// proxy, or unset it") from None
 
 
 @contextmanager

@@ -25,7 +25,7 @@ import psutil
 
 from flows.errors import BadInput
 from flows.processes import end_processes, marked, marked_environment
-from flows.server import PATIENCE, STATE, alone, answers, database_url
+from flows.server import PATIENCE, STATE, alone, answers, check_proxies, database_url
 from flows.stage import SECONDS_TO_SAVE
 
 MARK = "REPRODUCE_SERVICES"  # with the checkout's folder as value
@@ -40,6 +40,7 @@ class ServiceError(Exception):
 def up() -> None:
     """Start everything, say where it is, stay until it is told to stop. ServiceError if one of them ends before."""
     prefect, mlflow = _port("REPRODUCE_PREFECT_PORT", 4200), _port("REPRODUCE_MLFLOW_PORT", 5000)
+    check_proxies()
     with _the_only_one():
         _check_free("REPRODUCE_PREFECT_PORT", prefect)
         os.environ["PREFECT_API_URL"] = f"http://127.0.0.1:{prefect}/api"
@@ -212,6 +213,7 @@ def _holder() -> int | None:
 
 
 def _welcome(prefect: int, mlflow: str) -> str:
+    directly = f"\n    export no_proxy={os.environ['no_proxy']}" if os.environ.get("no_proxy") else ""
     return f"""
 Prefect  http://127.0.0.1:{prefect}
 MLflow   {mlflow}
@@ -219,7 +221,7 @@ logs     {STATE.resolve()}/*.log
 
 Another shell finds the server once it has run
 
-    export PREFECT_API_URL=http://127.0.0.1:{prefect}/api
+    export PREFECT_API_URL=http://127.0.0.1:{prefect}/api{directly}
 
 and starts a run with `prefect deployment run reproduce-paper/tiny`. Ctrl-C here, or `make down` there, stops all.
 """

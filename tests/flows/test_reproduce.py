@@ -186,6 +186,15 @@ def test_a_number_of_slots_that_is_none_is_one_line(workspace: Path) -> None:
     assert (out, error) == ("", "error: REPRODUCE_SIDE_BY_SIDE=many: not a number of trainings; set it to 1, 2, ...\n")
 
 
+def test_a_proxy_that_prefect_cannot_use_is_one_line(workspace: Path) -> None:
+    out, error = _start("tiny", ALL_PROXY="socks5://127.0.0.1:9").communicate(timeout=120)
+    assert out == ""
+    assert error == (
+        "error: ALL_PROXY=socks5://127.0.0.1:9: Prefect cannot use it (Using SOCKS proxy, but the 'socksio' package is "
+        "not installed); name an http:// proxy, or unset it\n"
+    )
+
+
 def test_an_unknown_experiment_is_one_line_and_starts_nothing(workspace: Path) -> None:
     process = _start("tny")
     out, error = process.communicate(timeout=120)
