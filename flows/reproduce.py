@@ -27,7 +27,7 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.console import plain_logging
-from flows.errors import BadInput, StageError
+from flows.errors import BadInput, StageError, files_as_input
 from flows.failures import clear_failures, note_failure
 from flows.graph import out_of_date, read_plan
 from flows.processes import end_processes, marked
@@ -42,7 +42,7 @@ State = Any
 
 def _try_again(_task: Any, _task_run: Any, state: State) -> bool:
     error = state.result(raise_on_failure=False)
-    return not (isinstance(error, StageError) and (error.is_bad_input or error.stopped))
+    return not (isinstance(error, StageError) and (error.is_bad_input or error.stopped or error.repeated))
 
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=_try_again)
@@ -54,7 +54,16 @@ def bring_up_to_date(stage: str, run: Run, environment: dict[str, str]) -> None:
             get_run_logger().info(line)
             progress.look()  # a stage that goes on says so, at least every ten seconds
 
-        run_stage(stage, log, run, **environment, **{VARIABLE: str(progress.file)})
+        try:
+            with files_as_input():
+                run_stage(stage, log, run, **environment, **{VARIABLE: str(progress.file)})
+        except BadInput as error:
+            raise StageError(stage, 2, [f"error: {error}"]) from None
+        except StageError as error:
+            run.note(error)
+            if error.repeated:
+                log("it failed twice with the same error, so it is not tried again")
+            raise
 
 
 def _end_stages(flow: Any, flow_run: Any, state: State) -> None:
@@ -75,12 +84,13 @@ def reproduce_paper(experiments: list[str]) -> State:
     """
     run = Run(id=str(runtime.flow_run.id))
     try:
-        slots = number_of_slots()
-        check_input(experiments, get_run_logger().info, run)
-        plan = read_plan(experiments)
-        states = _run_stages(plan.needed, plan.in_slots, plan.ends, slots, run)
-        states |= _run_stages(plan.downstream, set(), {}, slots, run)
-        _show(plan.tables)
+        with files_as_input():
+            slots = number_of_slots()
+            check_input(experiments, get_run_logger().info, run)
+            plan = read_plan(experiments)
+            states = _run_stages(plan.needed, plan.in_slots, plan.ends, slots, run)
+            states |= _run_stages(plan.downstream, set(), {}, slots, run)
+            _show(plan.tables)
     except BadInput as error:
         return Failed(name="BadInput", message=str(error))
     finally:
@@ -174,17 +184,20 @@ def main() -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP):  # end as after Ctrl-C, or the temporary server would stay behind
         signal.signal(ending, _exit)
     try:
-        check_proxies()
-        check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=str(uuid4())))
-        read_plan(experiments)
-        number_of_slots()
+        with files_as_input():
+            check_proxies()
+            check_input(experiments, logging.getLogger("prefect.flow_runs.check").debug, Run(id=str(uuid4())))
+            read_plan(experiments)
+            number_of_slots()
     except BadInput as error:
         return _complain(str(error), 2)
     except StageError as error:
         return _complain(f"{error}: {error.cause}", 1)
     try:
-        with server():
+        with files_as_input(), server():
             state: State = reproduce_paper(experiments, return_state=True)
+    except BadInput as error:
+        return _complain(str(error), 2)
     except KeyboardInterrupt:
         return _complain("stopped; the same command continues from here", 130)
     if state.is_completed():

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 import psutil
 
-from flows.errors import BadInput
+from flows.errors import BadInput, files_as_input
 from flows.processes import end_processes, marked, marked_environment
 from flows.server import PATIENCE, STATE, alone, answers, check_proxies, database_url
 from flows.stage import SECONDS_TO_SAVE
@@ -243,7 +243,8 @@ def main() -> int:
     for ending in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(ending, _interrupt)
     try:
-        command()
+        with files_as_input():
+            command()
     except (BadInput, ServiceError) as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 2 if isinstance(error, BadInput) else 1

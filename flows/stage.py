@@ -39,6 +39,14 @@ class Run:
 
     id: str
     stopping: Event = field(default_factory=Event)
+    told: dict[str, str | None] = field(default_factory=dict)
+    """By stage, the line in which it said why it failed when it did so last, whichever rank spoke."""
+
+    def note(self, error: StageError) -> None:
+        """Mark the error as repeated if the stage's last try ended with the same line, which names a failed update."""
+        line = error.own_line and re.sub(r"^rank \d+: ", "", error.own_line)
+        error.repeated = line is not None and self.told.get(error.stage) == line
+        self.told[error.stage] = line
 
     def end(self, grace: float = SECONDS_TO_SAVE) -> None:
         """Leave no process of the run behind; what does not end within `grace` seconds is killed."""

@@ -43,6 +43,7 @@ from tasks.settings import read_experiment
 from transformer.checkpoint_files import checkpoints, damage, set_aside_damaged, snapshots, update_of
 from transformer.errors import InputError, run_main
 from transformer.files import locked, move_aside, read_json, sha256, whole_folder, write_json
+from transformer.ranks import read_place
 from transformer.shards import Pairs, read_split, unpack
 from transformer.subwords import Subwords
 
@@ -146,7 +147,7 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
     from tasks.machine import commit, measured
     from transformer.trainer import Trainer, stop_when_asked
 
-    ranks, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
+    ranks, rank, *_ = read_place()
     if ranks > 1:
         join_ranks(ranks)
     made_from = fingerprint(settings, inputs)
@@ -181,10 +182,10 @@ def join_ranks(ranks: int) -> None:
     from torch.distributed.rendezvous import rendezvous
 
     if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(read_place().local_rank)
     store, rank, _ = next(rendezvous("env://", timeout=LONGEST_WAIT))
-    if int(os.environ["LOCAL_WORLD_SIZE"]) == ranks:
-        store = dist.PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]
+    if read_place().local_ranks == ranks:
+        store = dist.PrefixStore(f"start {os.environ.get('TORCHELASTIC_RESTART_COUNT', 0)}", store)  # type: ignore[attr-defined]
     backend = "nccl" if torch.cuda.is_available() else "gloo"
     dist.init_process_group(backend, store=store, rank=rank, world_size=ranks, timeout=LONGEST_WAIT)
 

@@ -1,10 +1,11 @@
 """The device a process computes on, what it is good at, and how much of its memory was taken."""
 
-import os
 import resource
 import sys
 
 import torch
+
+from transformer.ranks import read_place
 
 # FLOP/s of one GPU, from NVIDIA's data sheets: bf16 on tensor cores without sparsity (the sheets of Hopper and later
 # print twice that, "with sparsity"), and fp32 without tensor cores. None: the hardware has no bf16. The first name that
@@ -33,7 +34,7 @@ def pick_device() -> torch.device:
     """The rank's GPU, or the CPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
-    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return torch.device("cuda", read_place().local_rank)
 
 
 def has_bf16(device: torch.device) -> bool:

@@ -7,12 +7,13 @@ same package or board is counted with it; a host's other parts are not.
 """
 
 import math
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import pynvml
 import torch
+
+from transformer.ranks import read_place
 
 POWERCAP = Path("/sys/class/powercap")
 
@@ -36,7 +37,7 @@ class EnergyCounter:
 
     def __init__(self, device: torch.device, ranks: int) -> None:
         self.cuda = device.type == "cuda"
-        self.here = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+        self.here = read_place().local_ranks
         self.machines = ranks / self.here
         self.last: dict[str, Reading] = {}
 

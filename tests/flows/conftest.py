@@ -78,6 +78,8 @@ print("hello from", name)
 if wished[:1] == ["fail-once"]:
     wish.unlink()
     sys.exit(1)
+if wished[:1] == ["crash"]:
+    sys.exit(1)
 if wished[:1] == ["exit"]:
     print("error: line 7 is empty", file=sys.stderr)
     sys.exit(int(wished[1]))

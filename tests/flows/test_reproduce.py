@@ -88,6 +88,27 @@ def test_a_failed_stage_is_tried_again_and_nothing_else(
     assert Path("times/corpus@one").read_text().count("start") == 1
 
 
+def test_what_fails_twice_with_the_same_words_is_not_tried_a_third_time(
+    workspace: Path, prefect_server: str, quick_retries: None
+) -> None:
+    Path("wishes/corpus@one").write_text("exit 1")
+    assert _flow("tiny").is_failed()
+    assert Path("times/corpus@one").read_text().count("start") == 2
+    Path("wishes/corpus@one").write_text("crash")
+    assert _flow("tiny").is_failed()
+    assert Path("times/corpus@one").read_text().count("start") == 2 + 3
+
+
+def test_a_file_that_the_user_must_put_right_is_one_line(workspace: Path) -> None:
+    Path(".dvc/tmp/lock").unlink(missing_ok=True)
+    Path(".dvc/tmp/lock").mkdir(parents=True)
+    process = _start("tiny")
+    out, error = process.communicate(timeout=120)
+    assert (process.returncode, out) == (2, "")
+    lock = Path(".dvc/tmp/lock").resolve()
+    assert error == f"error: {lock}: Is a directory; put that right, and the same command continues\n"
+
+
 def test_bad_input_is_not_tried_again(workspace: Path, prefect_server: str, quick_retries: None) -> None:
     Path("wishes/corpus@one").write_text("exit 2")
     state = _flow("tiny")

@@ -52,6 +52,24 @@ def test_the_cause_is_what_the_failing_rank_said() -> None:
     assert StageError("train@tiny", 1, killed).cause == "Signal 9 (SIGKILL) received by PID 7"
 
 
+def test_what_dvc_may_not_write_is_the_users_to_put_right() -> None:
+    refused = "ERROR: failed to reproduce 'x': [Errno 30] Read-only file system: '/here/x'"
+    assert StageError("x", 255, [refused]).is_bad_input
+    assert not StageError("x", 255, [refused.replace("30", "2")]).is_bad_input
+    assert not StageError("x", 1, [refused.replace("ERROR", "said")]).is_bad_input
+
+
+def test_a_failure_is_repeated_if_the_stage_says_the_same_whichever_rank_speaks() -> None:
+    run, last = Run(id="test"), "FloatingPointError: the loss or the weights at update {} are not finite"
+    repeated = []
+    for stage, line in (("a", "rank 0: " + last.format(7)), ("b", last.format(7)), ("a", "rank 1: " + last.format(8)),
+                        ("a", last.format(8)), ("a", ""), ("a", "")):  # fmt: skip
+        error = StageError(stage, 1, [f"error: {line}", "ERROR: failed"] if line else ["Killed"])
+        run.note(error)
+        repeated.append(error.repeated)
+    assert repeated == [False, False, False, True, False, False]
+
+
 def test_what_the_check_refuses_is_bad_input(workspace: Path) -> None:
     Path("tasks/check.py").write_text("import sys; print('error: params.yaml: no'); sys.exit(2)")
     with pytest.raises(BadInput, match=r"^params\.yaml: no$"):

@@ -11,6 +11,7 @@ import torch
 from tests.transformer.conftest import stop_after
 from transformer import energy
 from transformer.energy import EnergyCounter
+from transformer.ranks import Place
 from transformer.trainer import Stopped, Trainer
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
@@ -48,7 +49,7 @@ def test_packages_are_summed_and_a_counter_that_began_again_is_understood(zones:
 
 
 def test_other_machines_are_taken_to_use_as_much(zones: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setattr(energy, "read_place", lambda: Place(ranks=6, local_ranks=2))
     counter = EnergyCounter(CPU, ranks=6)
     counter.spent()
     rise(zones, {"0": 10})
@@ -83,7 +84,7 @@ class Boards:
 
 def test_the_boards_of_all_ranks_here_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     boards = Boards(monkeypatch)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setattr(energy, "read_place", lambda: Place(ranks=4, local_ranks=2))
     counter = EnergyCounter(GPU, ranks=4)
     assert counter.spent() == 0
     boards.millijoules["GPU-a"] += 300_000

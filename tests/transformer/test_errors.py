@@ -1,14 +1,16 @@
 """How a command ends: what the user can put right in one line, a defect in a traceback and a line that names it."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.workspace import ROOT, environment
-from transformer.errors import InputError, did_you_mean, run_main
+from transformer.errors import InputError, did_you_mean, explain, run_main
 
 
 def fail(error: Exception) -> None:
@@ -25,6 +27,51 @@ def test_what_the_user_can_put_right_is_one_line(capsys: pytest.CaptureFixture[s
 def test_a_long_list_of_known_names_is_cut() -> None:
     assert did_you_mean("zz", ["one", "two"]) == "known: one, two"
     assert did_you_mean("zz", [f"e{number}" for number in range(93)]).endswith(", e13, e14 and 78 more")
+
+
+@pytest.mark.parametrize(
+    ("limit", "main", "line"),
+    [
+        ("FSIZE", "open('big', 'wb').write(bytes(10_000))", "a file has become larger than a file may be here; "),
+        ("NOFILE", "[open('one', 'w') for _ in range(50)]", "too many open files to open one; "),
+        ("", "open('folder', 'w')", "folder: a folder is where a file should be; "),
+        ("", "os.mkdir('file/folder')", "file/folder: a file is where a folder should be; "),
+        ("", "Path('file').mkdir(exist_ok=True)", "file: a file is where a folder should be; "),
+        ("", "open('a' * 300, 'w')", f"{'a' * 300}: the name is too long "),
+    ],
+)
+def test_what_the_system_refuses_for_a_reason_of_the_users_is_one_line(
+    limit: str, main: str, line: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    code = "import os, resource; from pathlib import Path; from transformer.errors import run_main\n"
+    if limit:
+        code += f"resource.setrlimit(resource.RLIMIT_{limit}, (40, 40))\n"
+    command = [sys.executable, "-Bc", f"{code}run_main(lambda: {main})"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.startswith(f"error: {line}")
+
+
+def test_what_is_not_permitted_is_the_users_only_where_it_is_a_file() -> None:
+    """Root may do all of it, and no test can make a file system read-only for itself."""
+    assert str(explain(PermissionError(errno.EACCES, "no", "here"))).startswith("here: permission denied; give")
+    assert str(explain(OSError(errno.EROFS, "no", "here"))).startswith("here: it is on a read-only file system; ")
+    named = PermissionError(errno.EACCES, "Failed to open local file 'here'. Detail: no")  # as pyarrow has it
+    assert str(explain(named)).startswith("Failed to open local file 'here'. Detail: no: permission denied; ")
+    assert explain(PermissionError(errno.EPERM, os.strerror(errno.EPERM))) is None  # to end another user's process
+    assert explain(FileNotFoundError(errno.ENOENT, "no", "here")) is None
+
+
+def test_a_cluster_that_says_how_many_but_not_which_hides_no_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "four")
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(SystemExit) as caught:
+        run_main(lambda: fail(ValueError("broken")))
+    assert caught.value.code == "error: ValueError: broken"
 
 
 @pytest.mark.parametrize(("ranks", "line"), [("1", "ValueError: broken"), ("4", "rank 3: ValueError: broken")])
