@@ -54,8 +54,8 @@ doctor: install ## what this machine lacks for an experiment, and how long it wo
 test: install-test ## the tests that take minutes
 	@python -m pytest -q -m "not slow" --durations=10
 
-test-all: test ## all tests
-	@python -m pytest -q -m slow --durations=10
+test-all: install-test ## all tests
+	@python -m pytest -q --durations=10
 
 lint: install-test ## format, lint and types
 	@ruff format --check

@@ -1,7 +1,52 @@
 """What holds for all tests."""
 
 import os
+from collections import Counter
+
+import pytest
 
 # Small tensors gain nothing from threads, and lose much where several processes share the cores. Children inherit it.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.update(DO_NOT_TRACK="1", DVC_NO_ANALYTICS="1", PREFECT_SERVER_ANALYTICS_ENABLED="false", HF_HUB_OFFLINE="1")
+
+# Begins the reason of each skip for which nothing that could be installed here would help; others say what to install.
+NO_HELP = "this machine has no "
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--no-mendable-skips",
+        action="store_true",
+        help=f"fail if a test is skipped for another reason than {NO_HELP}...",
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.exitstatus == pytest.ExitCode.OK and mendable(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Below all that pytest says: how many tests were skipped, and why."""
+    if (terminal := config.pluginmanager.get_plugin("terminalreporter")) is None:
+        return
+    if found := mendable(config):
+        terminal.write_line(f"error: what this machine can mend: {listed(found)}", red=True)
+    terminal.write_line(f"skipped: {listed(skips(config)) or 'none'}")
+
+
+def mendable(config: pytest.Config) -> "Counter[str]":
+    """The skips that make the run fail, if it was asked to."""
+    asked = config.getoption("no_mendable_skips")
+    return Counter({why: n for why, n in skips(config).items() if asked and not why.startswith(NO_HELP)})
+
+
+def skips(config: pytest.Config) -> "Counter[str]":
+    """How often each reason was given."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    reports = terminal.stats.get("skipped", []) if terminal else []
+    return Counter(report.longrepr[2].removeprefix("Skipped: ") for report in reports)
+
+
+def listed(counts: "Counter[str]") -> str:
+    return "; ".join(f"{n} ({why})" for why, n in counts.most_common())

@@ -89,7 +89,7 @@ def test_slices_that_are_not_there_are_named(tmp_path: Path, monkeypatch: pytest
         made_up_text.data_folder()
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with WMT14's slices")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no wmt14-slice: REPRO_DATA is not set")
 def test_real_slices_give_at_least_the_words_they_let_one_extrapolate(tmp_path: Path) -> None:
     facts = made_up_text.write_text(made_up_text.data_folder(), 100_000, tmp_path)
     for side in facts.values():

@@ -84,7 +84,7 @@ def test_every_contender_has_a_script() -> None:
 
 @pytest.mark.slow
 def test_two_contenders_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ctranslate2", reason="needs CTranslate2 (make install-export)")
+    pytest.importorskip("ctranslate2", reason="CTranslate2 is missing: make install-export")
     monkeypatch.setattr(environments, "CONTENDERS", tmp_path)  # no needs of their own: the tests' environment has all
     monkeypatch.setattr(translate, "FOLDER", tmp_path / "folder")
     monkeypatch.setattr(translate, "MODELS", tmp_path)

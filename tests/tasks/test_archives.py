@@ -251,7 +251,7 @@ def test_the_published_sums_of_the_test_sets_are_those_of_sacrebleu():
             assert archive.members == theirs.langpairs[direction]
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with wmt14")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no wmt14: REPRO_DATA is not set")
 @pytest.mark.fault("F07")
 def test_the_real_test_sets_are_told_apart_and_not_turned_round(server):
     folder = Path(os.environ["REPRO_DATA"]) / "wmt14"

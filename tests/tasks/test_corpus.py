@@ -203,7 +203,10 @@ print(int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) *
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says how much memory was held at most")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="this machine has no /proc, which says how much memory was held at most",
+)
 def test_memory_grows_by_the_hashes_of_the_pairs_only(tmp_path):
     few, many = 40_000, 240_000
     peaks = []
@@ -239,7 +242,7 @@ def test_the_command_ends_with_one_line(tmp_path, name, line):
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with multi30k")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no multi30k: REPRO_DATA is not set")
 def test_multi30k_keeps_all_its_pairs(tmp_path):
     folder = Path(os.environ["REPRO_DATA"]) / "multi30k"
     settings = SimpleNamespace(

@@ -70,7 +70,7 @@ def test_sub_words_that_cross_spaces_are_refused(tmp_path):
         Encoder(Subwords(path))
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="needs real text: set REPRO_DATA")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no real text: REPRO_DATA is not set")
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_real_news_is_encoded_as_by_the_model_and_comes_back(kind, tmp_path):
     """Lines of one set with the sub-words of another: with characters never seen, and U+2028 inside of some."""

@@ -25,7 +25,7 @@ GOLD = "(TOP (S (NP-SBJ (DT The) (NN crew)) (VP (VBD sang) (ADVP (RB aloud)) (-N
 @pytest.fixture
 def treebank() -> Path:
     if "REPRO_DATA" not in os.environ:
-        pytest.skip("REPRO_DATA is not set: the folder that holds treebank/")
+        pytest.skip("this machine has no treebank: REPRO_DATA is not set")
     return Path(os.environ["REPRO_DATA"]) / "treebank"
 
 

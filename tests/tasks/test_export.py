@@ -20,7 +20,7 @@ from transformer.subwords import BOS, EOS, PAD
 from transformer.trainer import Trainer
 from transformer.translator import Config, Translator
 
-ctranslate2 = pytest.importorskip("ctranslate2", reason="needs CTranslate2 (make install-export)")
+ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is missing: make install-export")
 from tasks import ctranslate2_model  # noqa: E402
 
 PRE = {"normalisation": "pre", "positions": "concatenated"}

@@ -55,7 +55,7 @@ def test_a_line_is_of_another_language_by_its_frequent_words(line, wrong):
     assert other_language(line, english) == wrong
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with wmt14")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no wmt14: REPRO_DATA is not set")
 @pytest.mark.fault("F07")
 def test_news_is_told_apart():
     folder = Path(os.environ["REPRO_DATA"]) / "wmt14"

@@ -15,7 +15,7 @@ from transformer.errors import InputError
 @pytest.fixture
 def data() -> Path:
     if "REPRO_DATA" not in os.environ:
-        pytest.skip("REPRO_DATA is not set: the folder that holds bleu-vectors/ and wmt14/")
+        pytest.skip("this machine has no bleu-vectors and wmt14: REPRO_DATA is not set")
     return Path(os.environ["REPRO_DATA"])
 
 

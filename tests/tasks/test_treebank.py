@@ -381,7 +381,7 @@ REAL = {
 }
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with treebank")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no treebank: REPRO_DATA is not set")
 @pytest.mark.fault("F31")
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if size[0] > 5000 else name for name, size in REAL.items()]
@@ -402,7 +402,7 @@ def test_all_of_a_real_treebank_is_read(tmp_path, name):
         assert "-NONE-" not in found.tags
 
 
-@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="REPRO_DATA does not name a folder with treebank")
+@pytest.mark.skipif("REPRO_DATA" not in os.environ, reason="this machine has no treebank: REPRO_DATA is not set")
 def test_the_real_files_are_divided_as_params_yaml_says():
     corpora = read_params(ROOT / "params.yaml").corpora
     for name, sizes in (("craft", {"train": 85, "valid": 4, "test": 8}), ("wsj-sample", [3316, 303, 295])):

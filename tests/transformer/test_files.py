@@ -179,7 +179,7 @@ def test_json_comes_back(tmp_path: Path) -> None:
     assert read_json(tmp_path / "a.json") == {"ä": [1, 2.5, None]}
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
 def test_a_full_disk_is_one_line_and_exit_code_2() -> None:
     script = """
 from transformer.errors import run_main

@@ -13,7 +13,7 @@ Make = Callable[..., Trainer]
 
 pytestmark = [
     pytest.mark.gpu,
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA GPU and a build of torch for it"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU that its torch can use"),
 ]
 
 
