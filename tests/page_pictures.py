@@ -31,7 +31,7 @@ PICTURES: dict[str, tuple[str, dict[str, Any]]] = {
 def chromium() -> Iterator[Browser]:
     """The installed browser, without a window."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, timeout=240_000)
         yield browser
         browser.close()
 

@@ -10,5 +10,5 @@ def test_a_small_corpus_is_measured_and_reported(monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(ROOT)  # for params.yaml
     rows = startup.measure(2000)
     assert [row["pairs"] for row in rows] == [2000, 2000]
-    assert all(0 < row["seconds"] < 300 and row["peak"] > 2**20 for row in rows)
+    assert all(row["seconds"] > 0 and row["peak"] > 2**20 for row in rows)
     assert startup.report(rows).count("\n| 2,000 | ") == 2

@@ -86,9 +86,9 @@ if wished[:1] == ["exit"]:
 if wished[:1] == ["sleep"]:
     subprocess.run(["sleep", wished[1]])
 if wished[:1] == ["until"]:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while not Path(wished[1]).exists():
-        assert time.monotonic() < deadline, f"no {wished[1]} after two minutes"
+        assert time.monotonic() < deadline, f"no {wished[1]} after four minutes"
         time.sleep(0.05)
 if wished[:1] == ["stay"]:
     # Its child is in a session of its own and wants to stay.

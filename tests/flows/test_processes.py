@@ -4,7 +4,7 @@ import uuid
 
 from flows.processes import end_processes, marked, marked_environment
 
-STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); time.sleep(600)"
 
 
 def _start(mark: str, code: str, **options: bool) -> "subprocess.Popen[bytes]":
@@ -20,7 +20,7 @@ def test_ends_what_bears_the_mark_and_nothing_else() -> None:
     bystander = _start(other, STUBBORN)
     assert [process.pid for process in marked("TEST_MARK", mark)] == [stubborn.pid]
     end_processes(lambda: marked("TEST_MARK", mark), grace=0.3)
-    assert stubborn.wait(60) == -9
+    assert stubborn.wait(240) == -9
     assert bystander.poll() is None
     bystander.kill()
     bystander.wait()
@@ -30,8 +30,8 @@ def test_leaves_time_to_end_well() -> None:
     mark = uuid.uuid4().hex
     code = (
         "import signal, sys, time; signal.signal(15, lambda *_: (time.sleep(0.5), sys.exit(7)));"
-        "print(flush=True); time.sleep(60)"
+        "print(flush=True); time.sleep(600)"
     )
     process = _start(mark, code)
-    end_processes(lambda: marked("TEST_MARK", mark), grace=10.0)
-    assert process.wait(60) == 7  # and the exit code is still there for whoever started it
+    end_processes(lambda: marked("TEST_MARK", mark), grace=120.0)
+    assert process.wait(240) == 7  # and the exit code is still there for whoever started it

@@ -17,7 +17,7 @@ if name == "shards@one":
     for fraction in (0.25, 0.5):
         pathlib.Path(os.environ["REPRODUCE_PROGRESS"]).write_text(json.dumps({"fraction": fraction, "text": f"at {fraction}"}))
         print("done", fraction, flush=True)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while not pathlib.Path(f"shown-{100 * fraction}").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
 """  # noqa: E501
@@ -53,6 +53,7 @@ def test_a_stage_that_tells_its_progress_has_an_artifact_of_its_task(
 @pytest.mark.fault("F33")
 def test_calls_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN", 1e9)
     monkeypatch.setattr(progress, "create_progress_artifact", lambda *a, **k: calls.append("create") or "id")
     monkeypatch.setattr(progress, "update_progress_artifact", lambda *a, **k: calls.append("update"))
     with progress.watched("train@tiny") as watched:
@@ -60,7 +61,7 @@ def test_calls_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for fraction in range(50):
             watched.file.write_text(json.dumps({"fraction": fraction / 50, "text": "x"}))
             watched.look()
-    assert calls == ["create"]  # when it ended: less than ten seconds went by
+    assert calls == ["create"]  # when it began there was nothing, and then only its end is looked at
 
 
 @pytest.mark.fault("F33")

@@ -203,7 +203,7 @@ def test_as_many_trainings_side_by_side_as_are_asked_for_each_with_its_share(
 
 
 def test_a_number_of_slots_that_is_none_is_one_line(workspace: Path) -> None:
-    out, error = _start("tiny", REPRODUCE_SIDE_BY_SIDE="many").communicate(timeout=120)
+    out, error = _start("tiny", REPRODUCE_SIDE_BY_SIDE="many").communicate(timeout=240)
     assert (out, error) == ("", "error: REPRODUCE_SIDE_BY_SIDE=many: not a number of trainings; set it to 1, 2, ...\n")
 
 
@@ -218,7 +218,7 @@ def test_a_proxy_that_prefect_cannot_use_is_one_line(workspace: Path) -> None:
 
 def test_an_unknown_experiment_is_one_line_and_starts_nothing(workspace: Path) -> None:
     process = _start("tny")
-    out, error = process.communicate(timeout=120)
+    out, error = process.communicate(timeout=240)
     assert (process.returncode, out) == (2, "")
     assert error == "error: params.yaml: no experiment 'tny'; did you mean 'tiny'?\n"
     assert not Path(".prefect").exists()
@@ -231,7 +231,7 @@ def test_two_flows_at_once_on_one_workspace_without_a_server(workspace: Path) ->
     """Both make the same new database, both want the same stages, and the server that is named is not there."""
     Path("wishes/corpus@one").write_text("sleep 3")
     flows = [_start("tiny", PREFECT_API_URL=DEAD_SERVER) for _ in range(2)]
-    outputs = [flow.communicate(timeout=120) for flow in flows]
+    outputs = [flow.communicate(timeout=240) for flow in flows]
     assert [flow.returncode for flow in flows] == [0, 0], outputs
     assert Path("times/corpus@one").read_text().count("start") == 1
     for _, error in outputs:
@@ -242,13 +242,13 @@ def test_two_flows_at_once_on_one_workspace_without_a_server(workspace: Path) ->
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_flow_leaves_nothing_behind(workspace: Path, prefect_server: str, number: signal.Signals) -> None:
-    Path("wishes/corpus@one").write_text("sleep 100")
+    Path("wishes/corpus@one").write_text("sleep 600")
     flow = _start("tiny", PREFECT_API_URL=prefect_server, TEST_FLOW=str(workspace))
     while not Path("times/corpus@one").exists():
         time.sleep(0.1)
     time.sleep(0.3)
     flow.send_signal(number)
-    out, error = flow.communicate(timeout=120)
+    out, error = flow.communicate(timeout=240)
     assert flow.returncode == 128 + number, error
     assert "Traceback" not in out + error
     assert reproduce.marked("TEST_FLOW", str(workspace)) == []

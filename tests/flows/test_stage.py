@@ -101,7 +101,7 @@ def test_waits_for_who_has_the_stage_and_then_finds_it_done(workspace: Path) -> 
 @pytest.mark.parametrize("left", ["reused", "half written"])
 def test_starts_cleanly_after_a_kill(workspace: Path, left: str) -> None:
     _run("corpus@one")
-    stranger = subprocess.Popen(["sleep", "60"])  # has the number that a killed DVC had
+    stranger = subprocess.Popen(["sleep", "600"])  # has the number that a killed DVC had
     info = {"pid": stranger.pid, "cmd": "dvc repro"}
     path = str(workspace / "data/corpus/one")
     locks = json.dumps({"write": {path: info}, "read": {path: [info]}})
@@ -123,7 +123,7 @@ def test_several_at_once_all_end_up_in_dvc_lock(workspace: Path) -> None:
 
 
 def test_a_run_that_ends_leaves_no_process_and_starts_none(workspace: Path) -> None:
-    Path("wishes/corpus@one").write_text("sleep 60")
+    Path("wishes/corpus@one").write_text("sleep 600")
     run = Run(id=f"test {time.time()}")
     ended: list[StageError] = []
 
@@ -138,7 +138,7 @@ def test_a_run_that_ends_leaves_no_process_and_starts_none(workspace: Path) -> N
     while not Path("times/corpus@one").exists():
         time.sleep(0.05)
     run.end(grace=1.0)
-    thread.join(60)
+    thread.join(240)
     assert ended and ended[0].stopped
     with pytest.raises(StageError, match="corpus@two"):
         run_stage("corpus@two", print, run)

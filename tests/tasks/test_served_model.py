@@ -78,7 +78,7 @@ def post(folder: Path, request: dict[str, list[str]]) -> object:
             json.dumps(request).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(asked, timeout=60) as answer:
+        with urllib.request.urlopen(asked, timeout=240) as answer:
             return json.load(answer)
     finally:
         os.killpg(server.pid, signal.SIGKILL)

@@ -221,9 +221,21 @@ def test_a_stage_that_was_stopped_begins_anew_with_other_code(corpus, subwords, 
 
 
 # The stage's command, with two processes for a small corpus.
+# The stage in two processes. Once 20 blocks are done it waits while there is a file `wait`.
 COMMAND = """
+import time
+from pathlib import Path
 from tasks import shards
+
 shards.WORTH_A_PROCESS, shards.usable_processors = 0, lambda: 2
+
+class Writer(shards.BlockWriter):
+    def __call__(self, block):
+        while Path("wait").exists() and len(list(self.record(block).parent.glob("*.json"))) >= 20:
+            time.sleep(0.01)
+        return super().__call__(block)
+
+shards.BlockWriter = Writer
 if __name__ == "__main__":
     shards.main()
 """
@@ -256,21 +268,23 @@ def begin():
 
 @pytest.mark.fault("F18")
 def test_a_command_that_was_killed_goes_on_where_it_was_and_leaves_no_process(project, subwords):
+    Path("wait").touch()
     process, unfinished = begin(), SHARDS / ".ours.unfinished"
     while len(list(unfinished.glob("done/*.json"))) < 10:
         assert process.poll() is None
-        time.sleep(0.005)
+        time.sleep(0.05)
     workers = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.wait()
     assert len(workers) >= 2
-    assert not psutil.wait_procs(workers, timeout=20)[1]
+    assert not psutil.wait_procs(workers, timeout=120)[1]
     done = [json.loads(path.read_text()) for path in unfinished.glob("done/*.json")]
     assert 10 <= len(done) < 100
+    Path("wait").unlink()
     before = {
         file["path"]: (unfinished / "ours" / file["path"]).stat().st_mtime_ns for one in done for file in one["files"]
     }
-    assert begin().wait(timeout=120) == 0
+    assert begin().wait(timeout=240) == 0
     assert {path: (SHARDS / "ours" / path).stat().st_mtime_ns for path in before} == before
     write_shards(CORPORA / "ours", subwords, settings(rows_per_shard=6), Path("unbroken"))
     assert Path("unbroken/manifest.json").read_bytes() == (SHARDS / "ours/manifest.json").read_bytes()
@@ -288,7 +302,10 @@ print(int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0]) /
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux says how much memory was held at most")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="this machine has no /proc, which says how much memory was held at most",
+)
 def test_memory_does_not_grow_with_the_corpus(subwords, tmp_path):
     peaks = []
     for times in (1000, 4000):

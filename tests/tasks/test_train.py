@@ -26,7 +26,7 @@ PYTHONPATH = str(ROOT)
 def command(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", *arguments],
-        cwd=folder, env=environment(PYTHONPATH=PYTHONPATH), capture_output=True, text=True, timeout=100,
+        cwd=folder, env=environment(PYTHONPATH=PYTHONPATH), capture_output=True, text=True, timeout=240,
     )  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def test_checking_needs_no_torch(prepared: Path) -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=prepared, env=environment(PYTHONPATH=PYTHONPATH), capture_output=True, text=True, timeout=100,
+        cwd=prepared, env=environment(PYTHONPATH=PYTHONPATH), capture_output=True, text=True, timeout=240,
     )  # fmt: skip
     assert done.stdout.strip() == "False", done.stderr
 

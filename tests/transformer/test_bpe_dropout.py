@@ -139,7 +139,7 @@ def test_two_ranks_see_the_same_pieces_as_one(made: Path, tmp_path: Path) -> Non
         subprocess.run(
             [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}", str(tmp_path / "job.py"),
              str(made / "subwords.model"), str(tmp_path / str(ranks))],
-            cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=120,
+            cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=True, timeout=240,
         )  # fmt: skip
     one, two = weights(tmp_path / "1"), weights(tmp_path / "2")
     for key in one:

@@ -88,10 +88,10 @@ def test_a_defect_is_named_in_the_last_line_with_its_rank(
 
 def start(main: str) -> subprocess.Popen[bytes]:
     """A command with this `main`, whose standard output is as Python makes it where nothing is set: with a buffer."""
-    code = f"import time; from transformer.errors import run_main; run_main(lambda: {main})"
+    code = f"import sys, time; from transformer.errors import run_main; run_main(lambda: {main})"
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, env={**environment(), "PYTHONUNBUFFERED": ""},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         # A shell without job control lets what it starts in the background ignore Ctrl-C, these tests among it.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
@@ -101,13 +101,14 @@ def test_ctrl_c_ends_a_command_by_the_signal_and_without_a_word() -> None:
     process = start("(print('begun', flush=True), time.sleep(60))")
     assert process.stdout and process.stdout.readline() == b"begun\n"
     os.kill(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=60) == (b"", b"")
+    assert process.communicate(timeout=240) == (b"", b"")
     assert process.returncode == -signal.SIGINT
 
 
 def test_a_reader_that_leaves_before_what_is_in_the_buffer_makes_no_noise() -> None:
-    process = start("(time.sleep(0.2), print('nobody reads this'))")
-    assert process.stdout and process.stderr
+    process = start("(sys.stdin.read(), print('nobody reads this'))")
+    assert process.stdin and process.stdout and process.stderr
     process.stdout.close()
+    process.stdin.close()  # upon which it writes
     assert process.stderr.read() == b""
-    assert process.wait(60) == 1
+    assert process.wait(240) == 1

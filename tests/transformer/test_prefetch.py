@@ -42,7 +42,7 @@ def test_the_next_items_are_made_while_one_is_worked_on_and_no_more_than_asked()
 
     coming = ahead(items(), depth=3)
     assert next(coming) == 0
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 120
     while len(made) < 4 and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.05)

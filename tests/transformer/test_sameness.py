@@ -65,7 +65,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )  # fmt: skip
 
     for job in [start(ranks) for ranks in (1, 2, 4)]:
-        errors = job.communicate(timeout=200)[1]
+        errors = job.communicate(timeout=240)[1]
         assert job.returncode == 0, errors
     return folder
 

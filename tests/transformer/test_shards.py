@@ -140,7 +140,7 @@ def test_one_process_unpacks_while_the_others_wait(shards: Path) -> None:
         ]
         said = [other.stderr.readline() for other in others if other.stderr]
     assert said == [f"{unpacked}: waiting for the process that unpacks it\n"] * 2
-    rest = [other.communicate(timeout=60)[1] for other in others]
+    rest = [other.communicate(timeout=240)[1] for other in others]
     assert [other.returncode for other in others] == [0, 0], rest
     assert sum("unpacking" in text for text in rest) == 1
     assert as_lists(read(shards)) == TRAIN

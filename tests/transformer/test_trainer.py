@@ -211,7 +211,7 @@ def test_two_ranks_and_a_change_of_ranks_give_the_weights_of_one(tmp_path: Path)
         return subprocess.Popen([*command, *arguments], cwd=root, env=environment, stderr=subprocess.PIPE)
 
     def finish(job: subprocess.Popen[bytes]) -> None:
-        _, errors = job.communicate(timeout=120)
+        _, errors = job.communicate(timeout=240)
         assert job.returncode == 0, errors.decode()
 
     jobs = [start("one", 1), start("two", 2), start("changed", 2, updates=5)]
