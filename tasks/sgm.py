@@ -6,6 +6,7 @@ may run over several lines, which become one, and may be empty. Entities are und
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,21 +22,35 @@ Document = tuple[str, list[tuple[str, str]]]
 def read_sgm(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Yield the pairs of two files, in the order of the source's documents. Either may be a .gz.
 
-    Documents are paired by their ids, or by their places if ids differ. InputError if a document lacks segments that
-    the other has, for text that is not UTF-8 and for a file that is no SGM.
+    Documents are paired by their ids, or by their places if no id is on both sides. InputError if some ids are and
+    others are not, if a document lacks segments that the other has, for text that is not UTF-8 and for a file that is
+    no SGM.
     """
     sources, targets = _read(source), _read(target)
     if len(sources) != len(targets):
         raise InputError(f"{source} has {len(sources)} documents, {target} has {len(targets)}")
-    by_id = dict(targets)
-    if len(by_id) == len(targets) and by_id.keys() == dict(sources).keys():
-        targets = [(docid, by_id[docid]) for docid, _ in sources]
-    for (docid, left), (_, right) in zip(sources, targets, strict=True):
+    for (docid, left), (_, right) in zip(sources, _in_order(sources, targets, source, target), strict=True):
         ids = [[number for number, _ in side] for side in (left, right)]
         if ids[0] != ids[1]:
             lacking = sorted(set(ids[0]) ^ set(ids[1])) or ["another order"]
             raise InputError(f"{target}: document {docid!r} has other segments than in {source}: {lacking[0]}")
         yield from zip((text for _, text in left), (text for _, text in right), strict=True)
+
+
+def _in_order(sources: list[Document], targets: list[Document], source: Path, target: Path) -> list[Document]:
+    """The targets in the order of their sources. With ids of which only some fit, place says nothing: InputError."""
+    ids, others = ([docid for docid, _ in side] for side in (sources, targets))
+    if ids == others or not set(ids) & set(others):
+        return targets
+    there, here = Counter(ids), Counter(others)
+    for docid in (*ids, *others):
+        if (there[docid], here[docid]) != (1, 1):
+            raise InputError(
+                f"{target}: document {docid!r} is in it {here[docid]} time(s), in {source} {there[docid]} time(s): ids "
+                "that fit in part pair nothing; let all of them be in both files, each once, or none"
+            )
+    by_id = dict(targets)
+    return [(docid, by_id[docid]) for docid in ids]
 
 
 def _read(path: Path) -> list[Document]:

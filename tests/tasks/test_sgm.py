@@ -44,8 +44,32 @@ def test_documents_are_paired_by_their_ids_in_the_order_of_the_source(tmp_path):
     first, second = TARGET.index("<doc "), TARGET.index("<DOC ")
     turned = TARGET[second : TARGET.index("</srcset>")] + TARGET[first:second]
     assert list(read_sgm(*two(tmp_path, target=turned))) == list(read_sgm(*two(tmp_path)))
-    other_ids = two(tmp_path, target=TARGET.replace("a/1", "a/1.de"))
+    other_ids = two(tmp_path, target=TARGET.replace("a/1", "a/1.de").replace("docid='b'", "docid='b.de'"))
     assert next(read_sgm(*other_ids)) == ("Heading", "Titel")
+
+
+def documents(*ids):
+    return "".join(f'<doc docid="{docid}"><seg id="1">{place}</seg></doc>' for place, docid in enumerate(ids))
+
+
+@pytest.mark.fault("F02")
+@pytest.mark.parametrize(
+    ("sources", "targets", "message"),
+    [
+        (("d1", "d2"), ("d2", "D1"), r"ref\.de\.sgm: document 'd1' is in it 0 time\(s\), in .*src\.en\.sgm 1 time"),
+        (("d1", ""), ("", "d2"), r"document 'd1' is in it 0 time"),
+        (("d1", "d1", "d2"), ("d1", "d2", "d2"), r"document 'd1' is in it 1 time\(s\), in .* 2 time"),
+        (("d1", "d1", "d2"), ("d1", "d2", "d1"), r"document 'd1' is in it 2 time\(s\), in .* 2 time"),
+    ],
+)
+def test_ids_that_fit_in_part_pair_nothing(tmp_path, sources, targets, message):
+    with pytest.raises(InputError, match=message):
+        list(read_sgm(*two(tmp_path, documents(*sources), documents(*targets))))
+
+
+@pytest.mark.parametrize("ids", [("d1", "d1"), ("", "")])
+def test_ids_that_are_the_same_in_their_order_need_not_tell_documents_apart(tmp_path, ids):
+    assert list(read_sgm(*two(tmp_path, documents(*ids), documents(*ids)))) == [("0", "0"), ("1", "1")]
 
 
 @pytest.mark.fault("F02")
