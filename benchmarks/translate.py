@@ -26,7 +26,7 @@ from benchmarks import translate_report
 from benchmarks.environments import FOLDER, NotInstalled, python_for
 from benchmarks.rounds import facts, failed_before, run_process
 from benchmarks.translators.job import Job
-from tasks.export import read_sources
+from tasks.export import read_test
 from tasks.paths import CORPORA, MODELS
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
     translator = Translator.load(model)
     check_model(translator)
     corpus = CORPORA / read_experiment(model.name, "corpus").corpus
-    sources = read_sources(corpus, translator)
+    sources, _ = read_test(corpus, translator)
     FOLDER.mkdir(exist_ok=True)
     results = {
         **facts(),

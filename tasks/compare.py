@@ -18,8 +18,8 @@ from typing import Any
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from tasks.lines import read_lines
-from tasks.metrics import check_counts, papers_tokens
+from tasks.lines import read_parallel
+from tasks.metrics import papers_tokens
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
@@ -67,11 +67,12 @@ def compare(corpora: list[Path], folders: list[Path]) -> dict[str, Any]:
     target = training["languages"]["target"]
     if target == "tree":
         raise InputError(f"{folders[0]}: trees; only translations are compared")
-    references, others = (read_lines(corpus / f"test.{target}") for corpus in corpora)
+    (references, outputs), (others, baseline) = (
+        read_parallel(corpus / f"test.{target}", folder / f"test.{target}")
+        for corpus, folder in zip(corpora, folders, strict=True)
+    )
     if references != others:
         raise InputError(f"{corpora[0]}, {corpora[1]}: their test splits differ; compare outputs on the same sentences")
-    outputs, baseline = (read_lines(folder / f"test.{target}") for folder in folders)
-    check_counts(references=references, outputs=outputs, baseline=baseline)
     plain = outputs, baseline, references
     cut = tuple([papers_tokens(line, target) for line in side] for side in plain)
     metrics = {

@@ -24,7 +24,7 @@ from tasks.evalb_reader import read_line
 from tasks.evalb_rules import COLLINS, Rules, read_rules
 from tasks.evalb_scores import ERROR, SentenceScore, score_trees, with_gold_tags
 from tasks.evalb_table import SENTENCE, figures, table, with_failed
-from tasks.lines import read_lines, write_lines
+from tasks.lines import read_parallel, write_lines
 from transformer.errors import InputError, run_main
 
 TOLD = 20  # sentences that failed
@@ -48,14 +48,10 @@ def main() -> None:
     for path in (given.gold, given.test):
         if not path.is_file():
             raise InputError(f"{path}: no such file")
-    gold, test = read_lines(given.gold), read_lines(given.test)
-    try:
-        scored = score_trees(gold, test, rules)
-        if given.gold_tags:
-            test = with_gold_tags(gold, test)
-            scored = score_trees(gold, test, rules)
-    except InputError as error:
-        raise InputError(f"{given.gold}, {given.test}: {error}") from None
+    gold, test = read_parallel(given.gold, given.test)
+    if given.gold_tags:
+        test = with_gold_tags(gold, test)
+    scored = score_trees(gold, test, rules)
     _tell_failures(scored, test, rules)
     print(table(scored, rules) + with_failed(scored), end="")
     if given.binary and not _equal(gold, test, rules, given.rules, given.binary):
@@ -78,6 +74,8 @@ def _tell_failures(scored: list[SentenceScore], test: list[str], rules: Rules) -
 def _equal(gold: list[str], test: list[str], rules: Rules, rules_file: Path, binary: Path) -> bool:
     """Run the C program, on the sentences that it can take, and print what it finds beside what we do."""
     taken = [pair for pair in zip(gold, test, strict=True) if all(_can_take(line, rules) for line in pair)]
+    if not taken:
+        raise InputError(f"{binary}: it can take none of these sentences, so there is nothing to compare")
     print(f"\n=== {binary} ===")
     if len(taken) < len(gold):
         print(f"It cannot take {len(gold) - len(taken)} of the sentences; without them:")

@@ -13,8 +13,8 @@ from math import nan
 
 from tasks.evalb_reader import Bracket, Reading, read_line, restore_quotes
 from tasks.evalb_rules import Rules
-from transformer.errors import InputError
 from transformer.progress import bar
+from transformer.sentences import check_counts
 from transformer.trees import read_brackets, write_brackets
 
 VALID, ERROR, SKIPPED = range(3)
@@ -89,13 +89,10 @@ def score_trees(gold_lines: Sequence[str], test_lines: Sequence[str], rules: Rul
         rules: what counts.
 
     Raises:
-        InputError: the numbers of lines differ. A line that cannot be scored is no reason: see SentenceScore.status.
+        InputError: the numbers of lines differ, or there are none. A line that cannot be scored is no reason: see
+            SentenceScore.status.
     """
-    if len(gold_lines) != len(test_lines):
-        raise InputError(
-            f"{len(gold_lines):,} gold trees, {len(test_lines):,} test trees: each line of one must parse the sentence "
-            "of the same line of the other; leave a line empty where there is no parse"
-        )
+    check_counts(gold_trees=gold_lines, test_trees=test_lines)
     scored = []
     with bar(len(gold_lines), "scoring", "trees", hidden=len(gold_lines) < FEW) as shown:
         for number, (gold_line, test_line) in enumerate(zip(gold_lines, test_lines, strict=True), start=1):
@@ -107,8 +104,9 @@ def score_trees(gold_lines: Sequence[str], test_lines: Sequence[str], rules: Rul
 def with_gold_tags(gold_lines: Sequence[str], test_lines: Sequence[str]) -> list[str]:
     """The test trees with the tags of the gold ones, for trees that have none of their own.
 
-    A line that is no tree, or not over the same words, stays as it is.
+    A line that is no tree, or not over the same words, stays as it is. InputError if the numbers of lines differ.
     """
+    check_counts(gold_trees=gold_lines, test_trees=test_lines)
     return [_tagged(*pair) for pair in zip(gold_lines, test_lines, strict=True)]
 
 

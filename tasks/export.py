@@ -23,8 +23,7 @@ import sacrebleu
 
 from tasks.agreement import agree
 from tasks.export_card import ALPHA, BATCH, card
-from tasks.lines import read_lines
-from tasks.metrics import check_counts
+from tasks.lines import read_parallel
 from tasks.paths import CORPORA, EXPORTS, MODELS
 from tasks.settings import key_argument, read_experiment
 from transformer.errors import InputError, run_main
@@ -61,7 +60,7 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
         raise InputError(f"{model}: this model parses; only models that translate are exported")
     ctranslate2_model.check_settings(translator.config.model)
     pieces = translator.subwords.pieces(range(translator.subwords.size))
-    sources, references = read_sources(corpus, translator), read_references(corpus, translator)
+    sources, references = read_test(corpus, translator)
     with whole_folder(folder) as temporary:
         shutil.copyfile(model / "subwords.model", temporary / "subwords.model")
         for name, quantization in FORMS.items():
@@ -82,26 +81,17 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
     tell(folder, found)
 
 
-def read_sources(corpus: Path, translator: Translator) -> list[list[int]]:
-    """The ids of the first sentences of the test split, empty ones left out."""
-    path = corpus / f"test.{translator.config.source_language}"
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; run `dvc repro --single-item corpus@{corpus.name}`")
-    sources = [ids for ids in translator.encode(read_lines(path)[:SENTENCES]) if ids]
-    if not sources:
-        raise InputError(f"{path}: has no text to translate")
-    return sources
-
-
-def read_references(corpus: Path, translator: Translator) -> list[str]:
-    """The translations of what `read_sources` returns."""
+def read_test(corpus: Path, translator: Translator) -> tuple[list[list[int]], list[str]]:
+    """Of the first sentences of the test split, empty ones left out: their ids, and their references."""
     config = translator.config
+    languages = config.source_language, config.target_language
     sources, references = (
-        read_lines(corpus / f"test.{language}")[:SENTENCES]
-        for language in (config.source_language, config.target_language)
+        lines[:SENTENCES] for lines in read_parallel(*(corpus / f"test.{language}" for language in languages))
     )
-    check_counts(sources=sources, references=references)
-    return [line for line, ids in zip(references, translator.encode(sources), strict=True) if ids]
+    pairs = [pair for pair in zip(translator.encode(sources), references, strict=True) if pair[0]]
+    if not pairs:
+        raise InputError(f"{corpus}/test.{languages[0]}: has no text to translate")
+    return [ids for ids, _ in pairs], [line for _, line in pairs]
 
 
 def bleu(translator: Translator, outputs: list[Hypothesis], references: list[str]) -> float:

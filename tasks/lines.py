@@ -21,6 +21,15 @@ def read_lines(path: Path) -> list[str]:
         raise InputError(f"{path}: {why}, or run the stage that writes it again") from None
 
 
+def read_parallel(*paths: Path) -> list[list[str]]:
+    """The lines of files that belong together line by line; InputError names their counts if these differ or are 0."""
+    sides = [read_lines(path) for path in paths]
+    if len(set(map(len, sides))) > 1 or not sides[0]:
+        told = ", ".join(f"{path}: {len(lines):,} lines" for path, lines in zip(paths, sides, strict=True))
+        raise InputError(f"{told}; line N of one must be line N of the others")
+    return sides
+
+
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write one line each."""
     with path.open("w", encoding="utf-8", newline="\n") as file:

@@ -20,6 +20,7 @@ from typing import Any
 import sacrebleu
 
 from transformer.errors import InputError
+from transformer.sentences import check_counts
 from transformer.settings import TextSettings
 from transformer.text import Preparation
 
@@ -47,12 +48,12 @@ def all_scores(
         language: code of the target side, for the Moses tokeniser.
 
     Raises:
-        InputError: the text is not plain, or the numbers of lines differ.
+        InputError: the text is not plain, the numbers of lines differ, or there are none.
     """
-    check_counts(sources=sources, references=references, hypotheses=hypotheses)
+    tokens = _lowercase_tokens(hypotheses, language) if tokens is None else tokens
+    check_counts(sources=sources, references=references, hypotheses=hypotheses, tokens=tokens)
     for name, lines in (("references", references), ("hypotheses", hypotheses)):
         check_plain(name, lines)
-    tokens = _lowercase_tokens(hypotheses, language) if tokens is None else tokens
     return {
         "sentences": len(references),
         "empty_references": references.count(""),
@@ -65,14 +66,6 @@ def all_scores(
         "ter": _sacrebleu(sacrebleu.TER(), hypotheses, references),
         "bleu_of_copied_source": _sacrebleu(sacrebleu.BLEU(), sources, references),
     }
-
-
-def check_counts(**sides: list[str]) -> None:
-    """InputError that names all counts if they are not the same: a library would cut to the shortest."""
-    counts = {name: len(lines) for name, lines in sides.items()}
-    if len(set(counts.values())) > 1:
-        told = ", ".join(f"{count:,} {name}" for name, count in counts.items())
-        raise InputError(f"different numbers of lines: {told}")
 
 
 def check_plain(name: str, lines: list[str]) -> None:
@@ -101,6 +94,7 @@ def plain_bleu(hypotheses: list[str], references: list[str]) -> Score:
 
 
 def _sacrebleu(metric: Any, hypotheses: list[str], references: list[str]) -> Score:
+    check_counts(hypotheses=hypotheses, references=references)
     result = metric.corpus_score(hypotheses, [references])
     return {"score": result.score, "signature": str(metric.get_signature())}
 
@@ -113,6 +107,7 @@ def bleu_of_tokens(hypotheses: list[str], references: list[str], tokens: str) ->
         references: the same.
         tokens: how they were made, for the signature.
     """
+    check_counts(hypotheses=hypotheses, references=references)
     # force: no warning, tokens are meant here
     metric = sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True)
     result = metric.corpus_score(hypotheses, [references])

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tasks.lines import read_lines, write_lines
+from tasks.lines import read_parallel, write_lines
 from transformer.parser import Parser
 from transformer.perplexity import perplexity
 from transformer.subwords import UNK
@@ -29,9 +29,12 @@ SEARCHES = {"valid": ("valid", False), "test": ("test", False), "test.well_forme
 def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str, Any]:
     """Write the trees into a folder; counts and times of each search, by the names in `SEARCHES`."""
     parser, config = Parser(translator), translator.config
+    languages = config.source_language, config.target_language
+    names = {split for split, _ in SEARCHES.values()}
+    texts = {split: read_parallel(*(corpus / f"{split}.{language}" for language in languages)) for split in names}
     splits: dict[str, Any] = {}
     for stem, (split, well_formed) in SEARCHES.items():
-        lines = read_lines(corpus / f"{split}.{config.source_language}")
+        lines, references = texts[split]
         started = time.monotonic()
         parsed = parser.parse([line.split(" ") for line in lines], show=True, well_formed=well_formed)
         seconds = time.monotonic() - started
@@ -48,6 +51,5 @@ def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str
             "sentences_per_second": len(lines) / seconds,
         }
         if not well_formed:
-            references = read_lines(corpus / f"{split}.{config.target_language}")
             splits[stem]["perplexity"] = perplexity(translator, lines, references)
     return splits

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks import trees_page
-from tasks.lines import read_lines
+from tasks.lines import read_parallel
 from tasks.metrics import all_scores
 from tasks.outputs_page import write_page
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
@@ -81,8 +81,8 @@ def _score_trees(corpus: Path, outputs: Path, translation: dict[str, Any], page:
 def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, str]) -> dict[str, Any]:
     """All scores of one split, of the tokens as the model wrote them. InputError as in tasks/metrics.py."""
     sources, references, hypotheses = read_split(corpus, outputs, split, languages)
-    written = outputs / f"{split}.tokens.{languages['target']}"
-    tokens = read_lines(written) if written.exists() else None
+    hypothesis, written = (outputs / f"{split}{kind}.{languages['target']}" for kind in ("", ".tokens"))
+    tokens = read_parallel(hypothesis, written)[1] if written.exists() else None
     try:
         return all_scores(sources, references, hypotheses, tokens, languages["target"])
     except InputError as error:
@@ -92,10 +92,10 @@ def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, st
 def read_split(
     corpus: Path, outputs: Path, split: str, languages: dict[str, str]
 ) -> tuple[list[str], list[str], list[str]]:
-    """Sources, references and hypotheses."""
+    """Sources, references and hypotheses; InputError if they are not as many."""
     source, target = languages["source"], languages["target"]
     paths = corpus / f"{split}.{source}", corpus / f"{split}.{target}", outputs / f"{split}.{target}"
-    sources, references, hypotheses = map(read_lines, paths)
+    sources, references, hypotheses = read_parallel(*paths)
     return sources, references, hypotheses
 
 

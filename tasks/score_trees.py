@@ -18,7 +18,7 @@ from typing import Any
 
 from tasks.evalb_rules import COLLINS, read_rules
 from tasks.evalb_scores import VALID, SentenceScore, score_trees, sum_up, with_gold_tags
-from tasks.lines import read_lines
+from tasks.lines import read_lines, read_parallel
 from tasks.parse import SEARCHES
 from tasks.trees_page import Parse
 from transformer.errors import InputError
@@ -36,8 +36,8 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
     scores: dict[str, Any] = {}
     parses: list[Parse] = []
     for stem, (split, _) in SEARCHES.items():
-        gold = [read_brackets(line) for line in read_lines(corpus / f"{split}.tree")]
-        predicted = [read_brackets(line) for line in read_lines(outputs / f"{stem}.tree")]
+        sides = read_parallel(corpus / f"{split}.tree", outputs / f"{stem}.tree")
+        gold, predicted = ([read_brackets(line) for line in side] for side in sides)
         if [tree.words for tree in gold] != [tree.words for tree in predicted]:
             raise InputError(f"{outputs / stem}.tree: its words are not those of {corpus / split}.tree; parse again")
         lines, own = ([write_brackets(tree) for tree in trees] for trees in (gold, predicted))

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tasks.average import describe_model, last
-from tasks.lines import read_lines
+from tasks.lines import read_parallel
 from tasks.machine import commit, describe
 from tasks.metrics import bleu_of_lowercase_tokens, papers_bleu, plain_bleu
 from tasks.paths import CORPORA, REPORTS, RUNS
@@ -103,7 +103,7 @@ def measure(
     new = dict.fromkeys(point for point in wanted if point not in found)
     missing = sorted(new, key=lambda point: point.last)  # each mean is computed once
     languages = training["languages"]
-    sources, references = (read_lines(corpus / f"valid.{languages[side]}") for side in ("source", "target"))
+    sources, references = read_parallel(*(corpus / f"valid.{languages[side]}" for side in ("source", "target")))
     valid = Valid(sources, references, languages["target"])
     made_by = {"commit": commit(), "machine": describe(devices=1)}
     for count, group in groupby(missing, key=lambda point: point.last):

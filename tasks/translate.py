@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tasks.lines import read_lines, write_lines
+from tasks.lines import read_lines, read_parallel, write_lines
 from tasks.parse import parse_splits
 from tasks.paths import CORPORA, MODELS, OUTPUTS
 from tasks.settings import key_argument, read_experiment
@@ -29,6 +29,7 @@ from transformer.translator import Translator
 from transformer.trees import write_brackets
 
 SECTIONS = ("corpus",)
+SPLITS = ("valid", "test")
 OUR_SENTENCES = Path(__file__).with_name("sentences.txt")
 
 
@@ -66,9 +67,10 @@ def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path)
 def translate_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str, Any]:
     """Write the translations of valid and test into a folder; counts and times of each."""
     config = translator.config
+    languages = config.source_language, config.target_language
+    texts = {split: read_parallel(*(corpus / f"{split}.{language}" for language in languages)) for split in SPLITS}
     splits: dict[str, Any] = {}
-    for split in ("valid", "test"):
-        lines = read_lines(corpus / f"{split}.{config.source_language}")
+    for split, (lines, references) in texts.items():
         started = time.monotonic()
         found = translator.search(lines, show=True)
         seconds = time.monotonic() - started
@@ -78,7 +80,6 @@ def translate_splits(translator: Translator, corpus: Path, folder: Path) -> dict
             write_lines(folder / f"{split}.tokens.{config.target_language}", prepared)
         cut = [str(number) for number, hypothesis in enumerate(found, start=1) if hypothesis.cut]
         write_lines(folder / f"{split}.cut.txt", cut)
-        references = read_lines(corpus / f"{split}.{config.target_language}")
         splits[split] = {
             "perplexity": perplexity(translator, lines, references),
             "sentences": len(lines),

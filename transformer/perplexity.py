@@ -10,6 +10,7 @@ import torch
 
 from transformer.batches import collate, in_parts
 from transformer.loss import smoothed_loss
+from transformer.sentences import check_counts
 from transformer.shards import Pairs
 from transformer.text import Preparation
 from transformer.translator import Translator
@@ -25,7 +26,11 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
         translator: its model is the one that is measured, in fp32.
         sources: raw text, one sentence a line.
         targets: their translations, raw.
+
+    Raises:
+        InputError: the numbers of lines differ, or there are none.
     """
+    check_counts(sources=sources, targets=targets)
     prepare = Preparation(translator.config.text, translator.config.target_language).prepare
     source, target = translator.encode(sources), translator.subwords.encode(map(prepare, targets))
     pairs = Pairs.of(source, target)

@@ -172,6 +172,16 @@ def test_the_cutoff_goes_by_the_length_of_the_gold_tree() -> None:
 def test_different_numbers_of_trees_are_refused() -> None:
     with pytest.raises(InputError, match="2 gold trees, 1 test trees"):
         score_trees([GOLD, GOLD], [GOLD], RULES)
+    with pytest.raises(InputError, match="0 gold trees, 0 test trees"):
+        score_trees([], [], RULES)
+
+
+def test_files_of_different_numbers_of_trees_are_named(
+    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files[1].write_text(f"{GOLD}\n")
+    with pytest.raises(InputError, match=rf"{files[0]}: 3 lines, {files[1]}: 1 lines"):
+        command(monkeypatch, *files)
 
 
 @pytest.mark.fault("F31")

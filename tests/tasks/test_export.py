@@ -135,14 +135,19 @@ def test_an_export_translates_as_its_card_says(
 
 def test_bleu_of_an_export_is_of_the_lines_that_have_text(tmp_path: Path) -> None:
     translator, corpus = Translator.load(write_folder(tmp_path / "model")), write_corpus(tmp_path / "corpus")
-    references = export.read_references(corpus, translator)
-    assert len(references) == len(export.read_sources(corpus, translator)) == 24 and "" not in references
+    sources, references = export.read_test(corpus, translator)
+    assert len(references) == len(sources) == 24 and "" not in references
     written = [Hypothesis(ids, 0.0) for ids in translator.subwords.encode(references)]
     assert export.bleu(translator, written, references) == pytest.approx(100)
     assert export.bleu(translator, written[::-1], references) < 50
-    (corpus / "test.xx").write_text("da gato\n")
-    with pytest.raises(InputError, match="25 sources, 1 references"):
-        export.read_references(corpus, translator)
+
+
+def test_lines_are_counted_before_the_first_are_taken(tmp_path: Path) -> None:
+    translator, corpus = Translator.load(write_folder(tmp_path / "model")), write_corpus(tmp_path / "corpus")
+    for language, count in (("en", export.SENTENCES), ("xx", export.SENTENCES + 1)):
+        (corpus / f"test.{language}").write_text("a line\n" * count)
+    with pytest.raises(InputError, match=r"test\.en: 1,000 lines, .*test\.xx: 1,001 lines"):
+        export.read_test(corpus, translator)
 
 
 def test_what_is_missing_is_named_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

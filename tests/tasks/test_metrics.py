@@ -3,12 +3,22 @@
 import gzip
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import sacrebleu
 
-from tasks.metrics import _sacrebleu, all_scores, bleu_of_tokens, check_counts, check_plain, papers_bleu, papers_tokens
+from tasks.metrics import (
+    _sacrebleu,
+    all_scores,
+    bleu_of_lowercase_tokens,
+    bleu_of_tokens,
+    check_plain,
+    papers_bleu,
+    papers_tokens,
+    plain_bleu,
+)
 from transformer.errors import InputError
 
 
@@ -140,6 +150,25 @@ def test_an_empty_reference_is_a_line_like_any_other() -> None:
     assert tokens["precisions"][0] == pytest.approx(100 * 5 / 6)
 
 
-def test_counts_that_differ_are_all_named() -> None:
-    with pytest.raises(InputError, match="different numbers of lines: 2 sources, 1 references, 1,000 hypotheses"):
-        check_counts(sources=["a", "b"], references=["a"], hypotheses=["a"] * 1000)
+SCORES = {
+    "sacreBLEU": plain_bleu,
+    "tokens": lambda hypotheses, references: bleu_of_tokens(hypotheses, references, ""),
+    "lower-cased tokens": lambda hypotheses, references: bleu_of_lowercase_tokens(hypotheses, references, "de"),
+    "the paper's way": lambda hypotheses, references: papers_bleu(hypotheses, references, "de"),
+}
+
+
+@pytest.mark.fault("F02")
+@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+def test_no_score_is_of_lists_that_do_not_fit(score: Callable[[list[str], list[str]], object]) -> None:
+    """sacreBLEU cuts to the shorter one: an extra line at the top made a BLEU of 24.5 one of 0.3."""
+    with pytest.raises(InputError, match="different numbers of lines: 2 hypotheses, 3 references"):
+        score(["a", "b"], ["a", "b", "c"])
+    with pytest.raises(InputError, match="nothing to count: 0 hypotheses, 0 references"):
+        score([], [])
+
+
+@pytest.mark.fault("F02")
+def test_tokens_that_a_model_wrote_are_counted_too() -> None:
+    with pytest.raises(InputError, match="2 sources, 2 references, 2 hypotheses, 1 tokens"):
+        all_scores(["a", "b"], ["a", "b"], ["a", "b"], ["a"], "de")

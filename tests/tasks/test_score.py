@@ -86,8 +86,24 @@ def test_the_reference_of_multi30k_has_as_many_tokens_as_published(tmp_path: Pat
 def test_different_counts_are_named(folders: tuple[Path, Path]) -> None:
     corpus, outputs = folders
     write_lines(outputs / "test.xx", ["one line"])
-    with pytest.raises(InputError, match=r"outputs.*corpus, test: .*: 3 sources, 3 references, 1 hypotheses$"):
+    with pytest.raises(
+        InputError, match=r"corpus/test\.en: 3 lines, .*/test\.xx: 3 lines, .*outputs/test\.xx: 1 lines"
+    ):
         score_split(corpus, outputs, "test", LANGUAGES)
+
+
+@pytest.mark.fault("F02")
+def test_tokens_that_are_not_as_many_are_named(cased: tuple[Path, Path]) -> None:
+    write_lines(cased[1] / "test.tokens.xx", ["da gato ist alta !"])
+    with pytest.raises(InputError, match=r"outputs/test\.xx: 2 lines, .*outputs/test\.tokens\.xx: 1 lines"):
+        score_split(*cased, "test", LANGUAGES)
+
+
+def test_files_without_a_line_have_no_score(folders: tuple[Path, Path]) -> None:
+    for path in (folders[0] / "test.en", folders[0] / "test.xx", folders[1] / "test.xx"):
+        write_lines(path, [])
+    with pytest.raises(InputError, match=r"test\.en: 0 lines, "):
+        score_split(*folders, "test", LANGUAGES)
 
 
 @pytest.mark.fault("F02")

@@ -114,6 +114,15 @@ def test_an_interrupted_sweep_goes_on_and_another_training_or_search_begins_anew
     assert len(searched) == 7
 
 
+@pytest.mark.fault("F02")
+def test_a_line_too_many_on_one_side_of_valid_is_refused(training: dict[str, Any]) -> None:
+    """sacreBLEU would compare each line with the one before its own."""
+    path = Path("data/corpora/c/valid.xx")
+    write_lines(path, ["da gato", *read_lines(path)])
+    with pytest.raises(InputError, match=r"valid\.en: 12 lines, .*valid\.xx: 13 lines"):
+        measure(training, [sweep.Point(1, SEARCH)])
+
+
 def test_more_weights_than_there_are_are_refused(training: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="has 3 snapshots"):
         measure(training, [sweep.Point(4, SEARCH)])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from transformer.errors import InputError
 from transformer.perplexity import perplexity
 from transformer.subwords import BOS, EOS
 from transformer.translator import Translator
@@ -30,3 +31,18 @@ def test_it_is_the_mean_over_sub_words_and_end_symbols_whatever_the_batch(made: 
     assert found["per_subword"] == pytest.approx(math.exp(nats / count), rel=1e-5)
     assert found["words"] == 2 + 1 + 4 + 0 + 4  # of the raw text, and four ends
     assert found["per_word"] == pytest.approx(math.exp(nats / 11), rel=1e-5)
+
+
+@pytest.mark.fault("F02")
+@pytest.mark.parametrize(
+    ("targets", "told"),
+    [
+        ([*TARGETS, "more"], "different numbers of lines: 4 sources, 5 targets"),
+        (TARGETS[1:], "different numbers of lines: 4 sources, 3 targets"),
+        ([], "4 sources, 0 targets"),
+    ],
+)
+def test_lists_that_do_not_fit_have_none(made: Path, targets: list[str], told: str) -> None:
+    """An extra target would only enlarge the divisor."""
+    with pytest.raises(InputError, match=told):
+        perplexity(Translator.load(made), SOURCES, targets)
