@@ -19,12 +19,13 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 from tasks.lines import read_parallel
-from tasks.metrics import papers_tokens
+from tasks.metrics import bleu_metric, papers_tokens
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.settings import read_experiment
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, write_json
 from transformer.progress import bar
+from transformer.sentences import without_spaces
 
 TESTS = {"bs": "bootstrap", "ar": "randomisation"}  # sacreBLEU's names, and ours
 
@@ -61,7 +62,7 @@ def compare(corpora: list[Path], folders: list[Path]) -> dict[str, Any]:
         folders: with the outputs of both.
 
     Raises:
-        InputError: they were not tested on the same sentences, or one has no outputs.
+        InputError: they were not tested on the same sentences, one has no outputs, or a tokeniser is missing.
     """
     training = read_json(folders[0] / "translation.json")["training"]
     target = training["languages"]["target"]
@@ -76,11 +77,13 @@ def compare(corpora: list[Path], folders: list[Path]) -> dict[str, Any]:
     plain = outputs, baseline, references
     cut = tuple([papers_tokens(line, target) for line in side] for side in plain)
     metrics = {
-        "bleu": (sacrebleu.BLEU(), plain),
-        "bleu_lowercase": (sacrebleu.BLEU(lowercase=True), plain),
+        "bleu": (bleu_metric(target, references), plain),
+        "bleu_lowercase": (bleu_metric(target, references, lowercase=True), plain),
         "bleu_paper": (sacrebleu.BLEU(tokenize="none", smooth_method="none", force=True), cut),
         "chrf": (sacrebleu.CHRF(), plain),
     }
+    if without_spaces(references):
+        del metrics["bleu_paper"]
     results: dict[str, dict[str, float | str]] = {}
     with bar(len(metrics) * len(TESTS), "compare", "test") as shown:
         for name, (metric, sides) in metrics.items():

@@ -33,7 +33,7 @@ def main() -> None:
     settings = read_experiment(experiment, "corpus", "model", "training")
     vocabulary = read_corpus(settings.corpus, "subwords").subwords.vocabulary
     print(f"{experiment}: measuring some updates of the real model here")
-    lines = [*_data(experiment), *_machine(settings, vocabulary)]
+    lines = [*_data(experiment), *_scores(settings.corpus), *_machine(settings, vocabulary)]
     for good, line in lines:
         print(f"  {'ok   ' if good else 'LACKS'} {line}")
     if not all(good for good, _ in lines):
@@ -46,6 +46,18 @@ def _data(experiment: str) -> list[tuple[bool, str]]:
     except InputError as error:
         return [(False, f"data: {error}")]
     return [(True, "data: its corpus can be read or fetched")]
+
+
+def _scores(corpus: str) -> list[tuple[bool, str]]:
+    """Of a target language whose tokeniser is not there: a long training would end without BLEU."""
+    from tasks.metrics import bleu_metric
+
+    language = read_corpus(corpus, "languages").languages.target
+    try:
+        bleu_metric(language, [])
+    except InputError as error:
+        return [(False, f"scores: {error}")]
+    return []
 
 
 def _machine(settings: Any, vocabulary: int) -> list[tuple[bool, str]]:

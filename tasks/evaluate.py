@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from tasks.metrics import all_scores, check_not_tokenised
+from tasks.metrics import all_scores, bleu_metric, check_not_tokenised
 from tasks.parallel_files import read_pairs
 from transformer.errors import InputError, run_main
 from transformer.translator import Translator
@@ -31,25 +31,28 @@ def main() -> None:
     print(f"{scores['sentences']} sentences")
     for name, value in scores.items():
         if isinstance(value, dict):
-            print(f"{name:<24} {value['score']:6.2f}   {value['signature']}")
+            score = "–" if value["score"] is None else f"{value['score']:.2f}"
+            print(f"{name:<24} {score:>6}   {value['signature']}")
 
 
 def evaluate(model: Path, source: Path, reference: Path) -> dict[str, Any]:
     """What `tasks.metrics.all_scores` says of the model's translation of `source`.
 
-    InputError for a folder or a file that cannot be read, for files of different length, and for a reference that looks
-    tokenised.
+    InputError for a folder or a file that cannot be read, for files of different length, for a reference that looks
+    tokenised, and for one in a language whose tokeniser is not installed.
     """
     for path in (source, reference):
         if path.is_dir() or not path.exists():
             raise InputError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     sources, references = zip(*read_pairs([source, reference]), strict=True)
-    check_not_tokenised(str(reference), list(references))  # before minutes of search
     translator = Translator.load(model)
-    if translator.config.text.trees:
-        raise InputError(f"{model}: this model parses; trees are scored with `python -m tasks.evalb`")
-    prepared = translator.decode(translator.search(list(sources), show=True))
     config = translator.config
+    if config.text.trees:
+        raise InputError(f"{model}: this model parses; trees are scored with `python -m tasks.evalb`")
+    # Before minutes of search: can it be scored?
+    check_not_tokenised(str(reference), list(references))
+    bleu_metric(config.target_language, list(references))
+    prepared = translator.decode(translator.search(list(sources), show=True))
     tokens = prepared if config.text.tokenise != "none" else None
     return all_scores(list(sources), list(references), translator.restore(prepared), tokens, config.target_language)
 

@@ -19,11 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import sacrebleu
-
 from tasks.agreement import agree
 from tasks.export_card import ALPHA, BATCH, card
 from tasks.lines import read_parallel
+from tasks.metrics import Score, bleu_metric, plain_bleu
 from tasks.paths import CORPORA, EXPORTS, MODELS
 from tasks.settings import key_argument, read_experiment
 from transformer.errors import InputError, run_main
@@ -61,6 +60,7 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
     ctranslate2_model.check_settings(translator.config.model)
     pieces = translator.subwords.pieces(range(translator.subwords.size))
     sources, references = read_test(corpus, translator)
+    bleu_metric(translator.config.target_language, references)  # its tokeniser is there, before minutes of search
     with whole_folder(folder) as temporary:
         shutil.copyfile(model / "subwords.model", temporary / "subwords.model")
         for name, quantization in FORMS.items():
@@ -94,10 +94,10 @@ def read_test(corpus: Path, translator: Translator) -> tuple[list[list[int]], li
     return [ids for ids, _ in pairs], [line for _, line in pairs]
 
 
-def bleu(translator: Translator, outputs: list[Hypothesis], references: list[str]) -> float:
+def bleu(translator: Translator, outputs: list[Hypothesis], references: list[str]) -> Score:
     """By sacreBLEU on plain text, without case if the model writes none."""
-    metric = sacrebleu.BLEU(lowercase=translator.config.text.lowercase)
-    return float(metric.corpus_score(translator.restore(translator.decode(outputs)), [references]).score)
+    config, hypotheses = translator.config, translator.restore(translator.decode(outputs))
+    return plain_bleu(hypotheses, references, config.target_language, lowercase=config.text.lowercase)
 
 
 def our_search(translator: Translator, sources: list[list[int]]) -> Search:
@@ -150,7 +150,7 @@ def tell(folder: Path, found: dict[str, Any]) -> None:
     for name, agreement in found["agreements"].items():
         print(f"{folder}: {name}: {agreement.share:.1%} of {agreement.sentences} outputs are the same as ours")
     for name, speed in found["speeds"].items():
-        print(f"{folder}: {name}: {speed:,.0f} sentences/s, BLEU {found['bleu'][name]:.2f}")
+        print(f"{folder}: {name}: {speed:,.0f} sentences/s, BLEU {found['bleu'][name]['score']:.2f}")
     if min(agreement.share for agreement in list(found["agreements"].values())[:2]) < ENOUGH:
         print(f"{folder}: warning: fewer than {ENOUGH:.0%} are the same in fp32; see its README.md", file=sys.stderr)
 

@@ -46,7 +46,9 @@ def card(name: str, config: Config, kind: str, found: dict[str, Any]) -> str:
     if kind == "wordpiece":
         needs, code, text = "", WORD_PIECES, WORD_PIECES_TEXT
     machine, beam = describe(devices=1), config.search.beam
-    speeds = [[search, f"{speed:,.0f}", f"{found['bleu'][search]:.2f}"] for search, speed in found["speeds"].items()]
+    bleu = found["bleu"]
+    speeds = [[search, f"{speed:,.0f}", f"{bleu[search]['score']:.2f}"] for search, speed in found["speeds"].items()]
+    signatures = " or ".join(dict.fromkeys(f"`{one['signature']}`" for one in bleu.values()))
     agreements = [
         [
             search,
@@ -80,7 +82,7 @@ split here as `python -m transformer` does, and unless told otherwise CTranslate
 
 {sentences:,} sentences of the test split, beam {beam}, from sub-words to sub-words, one run each, with the search
 settings of the model for the first row and alpha {ALPHA} for the others; {machine["device"]}, torch {machine["torch"]}.
-BLEU is sacreBLEU's on plain text{", case ignored" if config.text.lowercase else ""}.
+BLEU is sacreBLEU's on plain text{", case ignored" if config.text.lowercase else ""}: {signatures}.
 
 {table(["", "sentences/s", "BLEU"], speeds)}
 

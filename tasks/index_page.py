@@ -105,8 +105,8 @@ def card(name: str, score: dict[str, Any], where_from: str) -> Card:
     test, training = score["scores"]["test"], score["training"]
     if "f1" in test:
         value, metric = test["f1"], "F1"
-    elif score["text"]["lowercase"]:
-        value, metric = test["bleu_lowercase_tokens"]["score"], "BLEU, lower-cased tokens"
+    elif score["text"]["lowercase"] and (tokens := test["bleu_lowercase_tokens"]["score"]) is not None:
+        value, metric = tokens, "BLEU, lower-cased tokens"
     else:
         value, metric = test["bleu"]["score"], "sacreBLEU"
     took, hardware, *_ = trained(training)

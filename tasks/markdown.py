@@ -22,6 +22,18 @@ def number(value: float | None) -> str:
     return f"{value:.1e}".replace("e+", "e") if value >= 1e6 else str(value)
 
 
+def hundredths(value: float | None) -> str:
+    """A score or a perplexity; None is one that does not apply to the text."""
+    return "not applicable" if value is None else f"{value:.2f}"
+
+
+def signed(score: dict[str, Any]) -> str:
+    """A score and how it was computed, or that it does not apply."""
+    if score["score"] is None:
+        return str(score["signature"])
+    return f"{score['score']:.2f} `{score['signature']}`"
+
+
 def settings(values: dict[str, Any]) -> str:
     """Names and values on one line."""
     return ", ".join(f"{key} {value}" for key, value in values.items())

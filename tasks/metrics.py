@@ -8,7 +8,9 @@
   same with the typographic quotes of the reference made plain, without which that script does not come to the
   paper's scale on newstest2014 (https://github.com/tensorflow/tensor2tensor/issues/317).
 
-All counts are of lines; an empty reference is a line whose every output token is wrong.
+All counts are of lines; an empty reference is a line whose every output token is wrong. BLEU on plain text is of the
+tokens that sacreBLEU has for the target language. Scores of words that spaces part (`bleu_lowercase_tokens`,
+`bleu_paper`, `ter`) do not apply to text without such spaces: their score is None, and their signature says so.
 """
 
 import re
@@ -20,11 +22,12 @@ from typing import Any
 import sacrebleu
 
 from transformer.errors import InputError
-from transformer.sentences import check_counts
+from transformer.sentences import check_counts, without_spaces
 from transformer.settings import TextSettings
 from transformer.text import Preparation
 
 Score = dict[str, Any]
+NOT_APPLICABLE: Score = {"score": None, "signature": "not applicable: written without spaces between words"}
 
 COMPOUND = re.compile(r"(\S)-(\S)")
 QUOTES = str.maketrans(dict.fromkeys("„“”‟", '"'))
@@ -45,10 +48,10 @@ def all_scores(
         references: plain text.
         hypotheses: plain text.
         tokens: the hypotheses as the model wrote them, if it writes lower-cased tokens; else they are cut here.
-        language: code of the target side, for the Moses tokeniser.
+        language: code of the target side, for the tokenisers.
 
     Raises:
-        InputError: the text is not plain, the numbers of lines differ, or there are none.
+        InputError: the text is not plain, the numbers of lines differ, there are none, or a tokeniser is missing.
     """
     tokens = _lowercase_tokens(hypotheses, language) if tokens is None else tokens
     check_counts(sources=sources, references=references, hypotheses=hypotheses, tokens=tokens)
@@ -57,14 +60,14 @@ def all_scores(
     return {
         "sentences": len(references),
         "empty_references": references.count(""),
-        "bleu": plain_bleu(hypotheses, references),
-        "bleu_lowercase": _sacrebleu(sacrebleu.BLEU(lowercase=True), hypotheses, references),
+        "bleu": plain_bleu(hypotheses, references, language),
+        "bleu_lowercase": plain_bleu(hypotheses, references, language, lowercase=True),
         "bleu_lowercase_tokens": bleu_of_lowercase_tokens(tokens, references, language),
         "bleu_paper": papers_bleu(hypotheses, references, language),
         "bleu_paper_plain_quotes": papers_bleu(hypotheses, references, language, plain_quotes=True),
         "chrf": _sacrebleu(sacrebleu.CHRF(), hypotheses, references),
-        "ter": _sacrebleu(sacrebleu.TER(), hypotheses, references),
-        "bleu_of_copied_source": _sacrebleu(sacrebleu.BLEU(), sources, references),
+        "ter": NOT_APPLICABLE if without_spaces(references) else _sacrebleu(sacrebleu.TER(), hypotheses, references),
+        "bleu_of_copied_source": plain_bleu(sources, references, language),
     }
 
 
@@ -88,9 +91,33 @@ def check_not_tokenised(name: str, lines: list[str]) -> None:
         )
 
 
-def plain_bleu(hypotheses: list[str], references: list[str]) -> Score:
-    """sacreBLEU of plain text, with its signature."""
-    return _sacrebleu(sacrebleu.BLEU(), hypotheses, references)
+def plain_bleu(hypotheses: list[str], references: list[str], language: str, lowercase: bool = False) -> Score:
+    """sacreBLEU of plain text, with its signature. InputError as of `bleu_metric`, and if the lists do not fit."""
+    return _sacrebleu(bleu_metric(language, references, lowercase=lowercase), hypotheses, references)
+
+
+def bleu_metric(language: str, references: list[str], **options: bool) -> sacrebleu.BLEU:
+    """sacreBLEU's BLEU with the tokeniser that it has for a language (zh, ja, ko), and 13a for all others.
+
+    Where 13a would take a sentence for a word, since the references have no spaces between words, it is of characters.
+    InputError if the tokeniser needs a package that is not installed.
+
+    Args:
+        language: code of the target side; what follows a hyphen (zh-cn) does not matter.
+        references: plain text.
+        options: of sacreBLEU.
+    """
+    code = language.partition("-")[0]
+    try:
+        metric = sacrebleu.BLEU(trg_lang=code, **options)
+    except RuntimeError:
+        raise InputError(
+            f"BLEU of {language} is counted on the words that MeCab finds, which is not installed: run "
+            f"`python -m pip install 'sacrebleu[{code}]=={version('sacrebleu')}'`"
+        ) from None
+    if metric.tokenizer_signature == "13a" and without_spaces(references):
+        return sacrebleu.BLEU(tokenize="char", **options)
+    return metric
 
 
 def _sacrebleu(metric: Any, hypotheses: list[str], references: list[str]) -> Score:
@@ -123,6 +150,8 @@ def bleu_of_tokens(hypotheses: list[str], references: list[str], tokens: str) ->
 
 def bleu_of_lowercase_tokens(tokens: list[str], references: list[str], language: str) -> Score:
     """BLEU of lower-cased Moses tokens, as scores on Multi30k are published; the references are plain text."""
+    if without_spaces(references):
+        return NOT_APPLICABLE
     cut = _lowercase_tokens(references, language)
     return bleu_of_tokens(tokens, cut, f"lower case, tokens of {_moses_version()}")
 
@@ -137,6 +166,8 @@ def papers_bleu(hypotheses: list[str], references: list[str], language: str, pla
 
     InputError if compounds are split already, as they are in some copies of the data: it must be done once.
     """
+    if without_spaces(references):
+        return NOT_APPLICABLE
     for name, lines in (("hypotheses", hypotheses), ("references", references)):
         for number, line in enumerate(lines, start=1):
             if "##AT##" in line:

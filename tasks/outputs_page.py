@@ -13,12 +13,13 @@ from statistics import mean, median
 from typing import Any
 
 import matplotlib
-import sacrebleu
 
 from tasks import bands
 from tasks.lines import read_lines
 from tasks.markdown import literal, table
+from tasks.metrics import bleu_metric
 from transformer.files import whole_file
+from transformer.sentences import without_spaces
 
 SHOWN = 10  # best, typical and worst sentences
 SHOWN_OF_FAULT = 3
@@ -37,7 +38,9 @@ class Output:
     cut: bool
 
 
-def write_page(page: Path, title: str, texts: Iterable[tuple[str, str, str]], lowercase: bool, cut: Path) -> list[Path]:
+def write_page(
+    page: Path, title: str, texts: Iterable[tuple[str, str, str]], lowercase: bool, cut: Path, language: str
+) -> list[Path]:
     """Write PAGE.md and its picture PAGE.png; returns both paths.
 
     Args:
@@ -46,20 +49,28 @@ def write_page(page: Path, title: str, texts: Iterable[tuple[str, str, str]], lo
         texts: source, reference and hypothesis of each line.
         lowercase: BLEU ignores case, as for a model that writes none.
         cut: file with the numbers of the lines that the search's length limit cut; outputs may be without it.
+        language: code of the target side, for BLEU's tokeniser.
     """
-    metric = sacrebleu.BLEU(lowercase=lowercase, effective_order=True)
+    texts = list(texts)
+    sources, references = ([text[side] for text in texts] for side in (0, 1))
+    metric = bleu_metric(language, references, lowercase=lowercase, effective_order=True)
     outputs = read_outputs(metric, texts, set(map(int, read_lines(cut))) if cut.exists() else set())
     picture = page.with_suffix(".png")
-    bars = by_length(metric, outputs)
-    faults = {name: fault for name, fault in FAULTS.items() if fault is not is_cut or cut.exists()}
+    bars = [] if without_spaces(sources) else by_length(metric, outputs)
+    left_out = [] if cut.exists() else [is_cut]
+    left_out += OF_WORDS if without_spaces(references) else []
+    faults = {name: fault for name, fault in FAULTS.items() if fault not in left_out}
     parts = [
         f"# What {title} looks like",
         _summary(metric, outputs),
         "## BLEU by length of the source",
         f"![BLEU by length of the source]({picture.name})",
-        table(["words", "lines", "BLEU"], [[name, str(count), f"{bleu:.2f}"] for name, count, bleu in bars]),
+        table(["words", "lines", "BLEU"], [[name, str(count), f"{bleu:.2f}"] for name, count, bleu in bars])
+        if bars
+        else f"{NO_LENGTHS}.",
         "## Faults to look for",
         "Each rule is simple, and finds some lines that are right; the worst of each are shown.",
+        *([NO_WORDS] if without_spaces(references) else []),
         *_faults(outputs, faults),
         *_ranking(outputs),
     ]
@@ -127,6 +138,13 @@ FAULTS: dict[str, Callable[[Output], bool]] = {
     "Repeats itself": repeats_itself,
     "Loses numbers": loses_numbers,
 }
+
+
+OF_WORDS = [copies_source, repeats_itself]
+NO_WORDS = (
+    "Those of copies and repetitions are not applicable: the references are written without spaces between words."
+)
+NO_LENGTHS = "Not applicable: the sources are written without spaces between words"
 
 
 def _words(text: str) -> list[str]:
@@ -204,6 +222,8 @@ def _draw(bars: list[tuple[str, int, float]], title: str, path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(7, 3.5))
+    if not bars:
+        axes.text(0.5, 0.5, NO_LENGTHS, ha="center", va="center", transform=axes.transAxes)
     shown = axes.bar([f"{name}\n({count:,} lines)" for name, count, _ in bars], [bleu for *_, bleu in bars])
     axes.bar_label(shown, fmt="%.1f")
     axes.set(xlabel="words of the source", ylabel="BLEU", title=title)

@@ -15,6 +15,7 @@ from typing import Any
 
 from tasks import trees_page
 from tasks.lines import read_parallel
+from tasks.markdown import hundredths
 from tasks.metrics import all_scores
 from tasks.outputs_page import write_page
 from tasks.paths import CORPORA, OUTPUTS, REPORTS
@@ -59,12 +60,13 @@ def _score_translations(corpus: Path, outputs: Path, translation: dict[str, Any]
     languages, lowercase = translation["training"]["languages"], translation["text"]["lowercase"]
     splits = {split: score_split(corpus, outputs, split, languages) for split in ("valid", "test")}
     texts = zip(*read_split(corpus, outputs, "test", languages), strict=True)
-    written = write_page(page, title, texts, lowercase, outputs / "test.cut.txt")
-    flat = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
+    written = write_page(page, title, texts, lowercase, outputs / "test.cut.txt", languages["target"])
+    found = {f"{split}_{name}": splits[split][name]["score"] for split in splits for name in LOGGED}
+    flat = {name: score for name, score in found.items() if score is not None}
     print(f"{title}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f}")
     if lowercase:
-        plain, tokens = flat["test_bleu_lowercase"], flat["test_bleu_lowercase_tokens"]
-        print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {tokens:.2f}")
+        plain, tokens = found["test_bleu_lowercase"], found["test_bleu_lowercase_tokens"]
+        print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {hundredths(tokens)}")
     return splits, flat, written
 
 

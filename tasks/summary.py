@@ -31,7 +31,7 @@ def _figures(score: dict[str, Any]) -> dict[str, float]:
         "training_hours": training["seconds"] / 3600,
         "sentences_per_second": score["speed"],
     }
-    return {name: round(value, DIGITS) for name, value in measured.items()}
+    return {name: round(value, DIGITS) for name, value in measured.items() if value is not None}
 
 
 def curves(scores: Scores) -> str:

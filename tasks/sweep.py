@@ -140,7 +140,7 @@ def translate_and_score(translator: Translator, search: SearchSettings, valid: V
     seconds = time.monotonic() - started
     hypotheses = searcher.restore(prepared)
     scores = {
-        "bleu": plain_bleu(hypotheses, valid.references),
+        "bleu": plain_bleu(hypotheses, valid.references, valid.language),
         "bleu_paper": papers_bleu(hypotheses, valid.references, valid.language),
     }
     if config.text.lowercase and config.text.tokenise == "moses":

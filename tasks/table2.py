@@ -8,7 +8,7 @@ from typing import Any
 
 from tasks.costs import device_hours, energy, price
 from tasks.figures import markdown
-from tasks.markdown import duration, number, short_commit, table
+from tasks.markdown import duration, hundredths, number, short_commit, signed, table
 from tasks.provenance import failed_since, how_it_was_made, missing
 from tasks.results import Results, Scores
 from tasks.sweep_tables import sweep_tables
@@ -97,7 +97,7 @@ def measured_rows(results: Results) -> str:
             training["preset"],
             f"{scores[name]['corpus']['test_set']} {languages['source']}-{languages['target']}",
             f"**{test['bleu']['score']:.2f}**",
-            f"{test['bleu_paper']['score']:.2f}",
+            hundredths(test["bleu_paper"]["score"]),
             f"{test['chrf']['score']:.2f}",
             f"{test['bleu_of_copied_source']['score']:.2f}",
             f"{training['parameters']:,}",
@@ -127,9 +127,9 @@ def other_rows(scores: Scores) -> str:
         perplexities = [score["splits"][split]["perplexity"] for split in ("valid", "test")]
         rows.append([
             name,
-            f"{test['bleu_paper_plain_quotes']['score']:.2f}",
-            f"{test['ter']['score']:.2f}",
-            *(f"{found[of]:.2f}" for of in ("per_subword", "per_word") for found in perplexities),
+            hundredths(test["bleu_paper_plain_quotes"]["score"]),
+            hundredths(test["ter"]["score"]),
+            *(hundredths(found[of]) for of in ("per_subword", "per_word") for found in perplexities),
         ])  # fmt: skip
     return table(header, rows)
 
@@ -168,10 +168,8 @@ def provenance(scores: Scores) -> str:
         test, valid = score["scores"]["test"], score["scores"]["valid"]
         blocks.append(
             f"**{name}** (preset {score['training']['preset']}): "
-            f"BLEU {test['bleu']['score']:.2f} `{test['bleu']['signature']}`, "
-            f"the paper's way {test['bleu_paper']['score']:.2f} `{test['bleu_paper']['signature']}`, "
-            f"chrF {test['chrf']['score']:.2f} `{test['chrf']['signature']}`, "
-            f"TER {test['ter']['score']:.2f} `{test['ter']['signature']}` on {test['sentences']:,} sentences of "
+            f"BLEU {signed(test['bleu'])}, the paper's way {signed(test['bleu_paper'])}, chrF {signed(test['chrf'])}, "
+            f"TER {signed(test['ter'])} on {test['sentences']:,} sentences of "
             f"{score['corpus']['test_set']} (BLEU {valid['bleu']['score']:.2f} on the "
             f"{valid['sentences']:,} of the valid split).\n\n{how_it_was_made(score)}"
         )

@@ -10,7 +10,7 @@ import torch
 
 from transformer.batches import collate, in_parts
 from transformer.loss import smoothed_loss
-from transformer.sentences import check_counts
+from transformer.sentences import check_counts, without_spaces
 from transformer.shards import Pairs
 from transformer.text import Preparation
 from transformer.translator import Translator
@@ -19,8 +19,10 @@ TOKENS_AT_ONCE = 4096
 
 
 @torch.inference_mode()
-def perplexity(translator: Translator, sources: list[str], targets: list[str]) -> dict[str, float]:
+def perplexity(translator: Translator, sources: list[str], targets: list[str]) -> dict[str, float | None]:
     """Per sub-word and per word (by white space, in the raw text), and the sums that both come from.
+
+    What is of words is None if the targets are written without spaces between them.
 
     Args:
         translator: its model is the one that is measured, in fp32.
@@ -41,10 +43,10 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
         y_ND = y_BTD.flatten(0, 1).index_select(0, batch.positions_N)
         nats += smoothed_loss(y_ND, model.embedding, batch.gold_N, label_smoothing=0.0)[1].item()
     subwords = sum(map(len, target)) + len(target)
-    words = sum(len(line.split()) for line in targets) + len(targets)
+    words = None if without_spaces(targets) else sum(len(line.split()) for line in targets) + len(targets)
     return {
         "per_subword": math.exp(nats / subwords),
-        "per_word": math.exp(nats / words),
+        "per_word": math.exp(nats / words) if words else None,
         "nats": nats,
         "subwords": subwords,
         "words": words,

@@ -1,8 +1,13 @@
-"""What must hold of lists of sentences before anything is counted on them."""
+"""What must hold of lists of sentences before anything is counted on them, or on their words."""
 
-from collections.abc import Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from transformer.errors import InputError
+
+# Scripts in which no space parts the words, as the names of their letters in Unicode begin.
+_WITHOUT_SPACES = ("BOPOMOFO", "CJK ", "HIRAGANA", "KATAKANA", "KHMER", "LAO", "MYANMAR", "THAI", "TIBETAN", "YI ")
 
 
 def check_counts(**sides: Sequence[object]) -> None:
@@ -16,3 +21,13 @@ def check_counts(**sides: Sequence[object]) -> None:
         raise InputError(f"different numbers of lines: {told}")
     if not all(counts.values()):
         raise InputError(f"nothing to count: {told}")
+
+
+def without_spaces(lines: Iterable[str]) -> bool:
+    """Whether most letters are of scripts that part no words by spaces, so that what counts words counts sentences.
+
+    By the text and not by the code of a language, of which there are many (zh, zh-cn, cmn, yue). Korean has spaces.
+    """
+    letters = Counter(character for line in lines for character in line if character.isalpha())
+    such = sum(n for letter, n in letters.items() if unicodedata.name(letter, "").startswith(_WITHOUT_SPACES))
+    return 2 * such > letters.total()

@@ -15,13 +15,15 @@ REFERENCES = [f"the {colour} {thing} is here and number {i} is not" for i, (colo
 )]  # fmt: skip
 
 
-def folders(tmp_path: Path, name: str, outputs: list[str], references: list[str] = REFERENCES) -> tuple[Path, Path]:
+def folders(
+    tmp_path: Path, name: str, outputs: list[str], references: list[str] = REFERENCES, language: str = "xx"
+) -> tuple[Path, Path]:
     corpus, folder = tmp_path / f"corpus-{name}", tmp_path / name
     corpus.mkdir()
     folder.mkdir()
-    write_lines(corpus / "test.xx", references)
-    write_lines(folder / "test.xx", outputs)
-    (folder / "translation.json").write_text(json.dumps({"training": {"languages": {"target": "xx"}}}))
+    write_lines(corpus / f"test.{language}", references)
+    write_lines(folder / f"test.{language}", outputs)
+    (folder / "translation.json").write_text(json.dumps({"training": {"languages": {"target": language}}}))
     return corpus, folder
 
 
@@ -40,6 +42,21 @@ def test_much_better_outputs_have_a_small_p_and_equal_ones_a_large_one(tmp_path:
     assert "ar:10000" in found["metrics"]["bleu"]["signature_randomisation"]
     equal = compare([good[0], same[0]], [good[1], same[1]])["metrics"]["bleu"]
     assert (equal["p_bootstrap"], equal["p_randomisation"]) == (1, 1)
+
+
+@pytest.mark.fault("F29")
+def test_text_without_spaces_is_compared_by_the_tokeniser_of_its_language(tmp_path: Path) -> None:
+    references = [
+        f"{colour}色的{thing}在这里，第{i}号不在。" for i, colour in enumerate("红绿蓝黑") for thing in "门车树房"
+    ]
+    worse = [line.replace("在这里", "那") for line in references]
+    good, bad = (
+        folders(tmp_path, name, outputs, references, "zh") for name, outputs in (("good", references), ("bad", worse))
+    )
+    found = compare([good[0], bad[0]], [good[1], bad[1]])["metrics"]
+    assert list(found) == ["bleu", "bleu_lowercase", "chrf"]
+    assert found["bleu"]["score"] == pytest.approx(100) and found["bleu"]["baseline"] > 20
+    assert "|tok:zh|" in found["bleu"]["signature_bootstrap"]
 
 
 def test_other_references_and_missing_lines_are_refused(tmp_path: Path) -> None:

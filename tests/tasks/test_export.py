@@ -126,6 +126,7 @@ def test_an_export_translates_as_its_card_says(
     assert names == {"ctranslate2/model.bin", "ctranslate2-int8/model.bin"}
     card = (folder / "README.md").read_text()
     assert "| fp32, alpha 0 | " in card and "24 sentences of the test split" in card
+    assert re.search(r"BLEU is sacreBLEU's on plain text: `nrefs:1\|[^`]*\|tok:13a\|[^`]*`\.\n", card)
     assert re.search(r"\| CTranslate2 int8 \| [\d,]+ \| \d+\.\d\d \|", card)
     monkeypatch.chdir(folder)
     code = card.partition("```python\n")[2].partition("```")[0]
@@ -138,8 +139,10 @@ def test_bleu_of_an_export_is_of_the_lines_that_have_text(tmp_path: Path) -> Non
     sources, references = export.read_test(corpus, translator)
     assert len(references) == len(sources) == 24 and "" not in references
     written = [Hypothesis(ids, 0.0) for ids in translator.subwords.encode(references)]
-    assert export.bleu(translator, written, references) == pytest.approx(100)
-    assert export.bleu(translator, written[::-1], references) < 50
+    found = export.bleu(translator, written, references)
+    assert found["score"] == pytest.approx(100)
+    assert "|tok:13a|" in found["signature"]
+    assert export.bleu(translator, written[::-1], references)["score"] < 50
 
 
 def test_lines_are_counted_before_the_first_are_taken(tmp_path: Path) -> None:

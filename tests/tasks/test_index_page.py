@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tasks.index_page import index_page
+from tasks.index_page import card, index_page
+from tasks.metrics import NOT_APPLICABLE
 from tasks.page_sections import Picture, Renderer, sort_value
 from tasks.results import Results
 from tests.tasks.test_table2 import PARAMS, scores
@@ -183,3 +184,10 @@ def test_lower_cased_text_is_quoted_by_the_score_for_it() -> None:
     page = index_page(Results(PARAMS, {"e": score}, {}, {}, None, [], {}, {}), {}, {})
     assert "<strong>41.00</strong>" in page
     assert "BLEU, lower-cased tokens on made-up" in page
+
+
+def test_lower_cased_text_without_spaces_is_quoted_by_sacrebleu() -> None:
+    score = {**scores(), "text": {"lowercase": True}}
+    score["scores"]["test"]["bleu_lowercase_tokens"] = NOT_APPLICABLE
+    quoted = card("e", score, "from")
+    assert (quoted.score, quoted.metric) == ("31.42", "sacreBLEU")

@@ -3,6 +3,7 @@
 import gzip
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -151,7 +152,7 @@ def test_an_empty_reference_is_a_line_like_any_other() -> None:
 
 
 SCORES = {
-    "sacreBLEU": plain_bleu,
+    "sacreBLEU": lambda hypotheses, references: plain_bleu(hypotheses, references, "de"),
     "tokens": lambda hypotheses, references: bleu_of_tokens(hypotheses, references, ""),
     "lower-cased tokens": lambda hypotheses, references: bleu_of_lowercase_tokens(hypotheses, references, "de"),
     "the paper's way": lambda hypotheses, references: papers_bleu(hypotheses, references, "de"),
@@ -172,3 +173,54 @@ def test_no_score_is_of_lists_that_do_not_fit(score: Callable[[list[str], list[s
 def test_tokens_that_a_model_wrote_are_counted_too() -> None:
     with pytest.raises(InputError, match="2 sources, 2 references, 2 hypotheses, 1 tokens"):
         all_scores(["a", "b"], ["a", "b"], ["a", "b"], ["a"], "de")
+
+
+# Of each pair the second lacks a word of the first; sentences of our own.
+UNSPACED = {
+    "zh": ["老房子的红色大门开着，现在已经很晚了。", "老房子的红色大门开着，现在已经很晚。"],
+    "zh-cn": ["今天天气很好，我们去公园玩。", "今天天气很好，我们去玩。"],
+    "th": ["ประตูสีแดงของบ้านเก่าเปิดอยู่ ตอนนี้ดึกแล้ว", "ประตูสีแดงของบ้านเปิดอยู่ ตอนนี้ดึกแล้ว"],
+    "km": ["ទ្វារក្រហមនៃផ្ទះចាស់បើកចំហ", "ទ្វារក្រហមនៃផ្ទះបើកចំហ"],
+    "xx": ["古い家の赤いドアが開いています。", "古い家のドアが開いています。"],  # a code that says nothing
+}
+
+
+@pytest.mark.fault("F29")
+@pytest.mark.parametrize("language", UNSPACED)
+def test_text_without_spaces_has_a_bleu_and_no_score_of_words(language: str) -> None:
+    """As one word a sentence it would score 0.00, and by TER 100."""
+    reference, hypothesis = UNSPACED[language]
+    scores = all_scores(["The door."], [reference], [hypothesis], None, language)
+    tokeniser = "zh" if language.startswith("zh") else "char"
+    for name in ("bleu", "bleu_lowercase"):
+        assert 50 < scores[name]["score"] < 100
+        assert f"|tok:{tokeniser}|" in scores[name]["signature"]
+    assert scores["bleu_of_copied_source"]["score"] < 5
+    assert f"|tok:{tokeniser}|" in scores["bleu_of_copied_source"]["signature"]
+    assert scores["chrf"]["score"] > 50
+    for name in ("bleu_paper", "bleu_paper_plain_quotes", "bleu_lowercase_tokens", "ter"):
+        assert scores[name] == {
+            "score": None, "signature": "not applicable: written without spaces between words"
+        }  # fmt: skip
+
+
+@pytest.mark.fault("F29")
+@pytest.mark.parametrize(("language", "reference"), [("ja", "古い家の赤いドア。"), ("ko", "오래된 집의 빨간 문.")])
+def test_a_tokeniser_that_is_not_installed_is_named(
+    language: str, reference: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MeCab", "mecab_ko"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in ("tokenizer_ja_mecab", "tokenizer_ko_mecab"):
+        monkeypatch.delitem(sys.modules, f"sacrebleu.tokenizers.{name}", raising=False)
+    with pytest.raises(
+        InputError, match=rf"^BLEU of {language} .*: run `python -m pip install 'sacrebleu\[{language}\]==2"
+    ):
+        plain_bleu([reference], [reference], language)
+
+
+def test_other_languages_have_the_signature_that_they_have_had() -> None:
+    scores = all_scores(["A."], ["Das Haus ist alt."], ["Das Haus war alt."], None, "de")
+    assert scores["bleu"]["signature"] == "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+    assert scores["bleu_lowercase"]["signature"] == "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:2.6.0"
+    assert all(score["score"] is not None for score in scores.values() if isinstance(score, dict))

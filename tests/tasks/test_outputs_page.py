@@ -32,7 +32,9 @@ def one(source: str, reference: str, hypothesis: str) -> Output:
 
 @pytest.fixture
 def page(tmp_path: Path) -> str:
-    path, picture = write_page(tmp_path / "e.md", "e on test", TEXTS, lowercase=False, cut=tmp_path / "no.txt")
+    path, picture = write_page(
+        tmp_path / "e.md", "e on test", TEXTS, lowercase=False, cut=tmp_path / "no.txt", language="de"
+    )
     assert picture.read_bytes().startswith(b"\x89PNG")
     return path.read_text(encoding="utf-8")
 
@@ -68,7 +70,9 @@ def test_faults_are_counted_and_shown(page: str) -> None:
 def test_lines_cut_at_the_limit_are_named_where_the_search_noted_them(tmp_path: Path, page: str) -> None:
     assert "Cut at the length limit" not in page
     (tmp_path / "cut.txt").write_text("2\n3\n")
-    path, _ = write_page(tmp_path / "e.md", "e on test", TEXTS, lowercase=False, cut=tmp_path / "cut.txt")
+    path, _ = write_page(
+        tmp_path / "e.md", "e on test", TEXTS, lowercase=False, cut=tmp_path / "cut.txt", language="de"
+    )
     assert "| Cut at the length limit | 2 | 40.0% |" in path.read_text()
 
 
@@ -134,3 +138,21 @@ def test_blank_lines_have_a_score_and_are_no_fault_of_the_output() -> None:
     blank = read_outputs(METRIC, [("", "", ""), ("Yes", "", "Ja"), (" ", "Ja", "")], set())
     assert [output.bleu for output in blank] == [0.0, 0.0, 0.0]
     assert not any(map(is_empty, blank))
+
+
+@pytest.mark.fault("F29")
+def test_what_is_of_words_says_that_it_does_not_apply_to_text_without_spaces(tmp_path: Path) -> None:
+    texts = [("The door is open.", "门开着，现在已经很晚了。", "门开着，现在很晚了。")]
+    path, _ = write_page(tmp_path / "zh.md", "zh", texts, lowercase=False, cut=tmp_path / "no.txt", language="zh")
+    page = path.read_text(encoding="utf-8")
+    assert "|tok:zh|" in page and "BLEU 0.0" not in page
+    assert "| 1–5 | 1 | " in page  # by words of the source, which has some
+    assert "| Empty | 0 |" in page and "| Loses numbers | 0 |" in page
+    assert "Copies the source" not in page and "Repeats itself" not in page
+    assert "Those of copies and repetitions are not applicable" in page
+    turned = [tuple(text[side] for side in (1, 0, 0)) for text in texts]
+    path, picture = write_page(tmp_path / "en.md", "en", turned, lowercase=False, cut=tmp_path / "no", language="en")
+    page = path.read_text(encoding="utf-8")
+    assert "\n\nNot applicable: the sources are written without spaces between words.\n\n" in page
+    assert "1–5" not in page and "| Copies the source | 0 |" in page
+    assert picture.read_bytes().startswith(b"\x89PNG")

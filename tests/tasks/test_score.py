@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 
 from tasks.lines import read_lines, write_lines
-from tasks.score import score_split
+from tasks.score import _score_translations, score_split
 from transformer.errors import InputError
 
 LANGUAGES = {"source": "en", "target": "xx"}
@@ -32,6 +32,26 @@ def test_bleu_is_sacrebleus_with_its_signature(folders: tuple[Path, Path]) -> No
     assert "tok:13a" in scores["bleu"]["signature"]
     assert scores["sentences"] == 3
     assert scores["bleu_of_copied_source"]["score"] < 5
+
+
+@pytest.mark.fault("F29")
+def test_a_target_without_spaces_is_scored_logged_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The whole stage, on a model of text in lower case: its figures of tokens do not apply."""
+    monkeypatch.chdir(tmp_path)
+    for name, lines in (("en", ["The door is open."]), ("zh", ["门开着，现在已经很晚了。"])):
+        write_lines(tmp_path / f"valid.{name}", lines)
+        write_lines(tmp_path / f"test.{name}", lines)
+    translation = {"training": {"languages": {"source": "en", "target": "zh"}}, "text": {"lowercase": True}}
+    scores, logged, written = _score_translations(tmp_path, tmp_path, translation, tmp_path / "e.md", "e")
+    assert {"test_bleu", "valid_bleu", "test_chrf"} <= logged.keys()
+    assert not {"test_bleu_paper", "test_bleu_lowercase_tokens", "test_ter"} & logged.keys()
+    assert scores["test"]["bleu_paper"]["score"] is None
+    assert all(path.exists() for path in written)
+    assert capsys.readouterr().out == (
+        "e: BLEU 100.00, chrF 100.00\ncase ignored: BLEU 100.00; on lower-cased tokens: not applicable\n"
+    )
 
 
 @pytest.fixture

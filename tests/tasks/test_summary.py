@@ -3,6 +3,7 @@
 import csv
 import json
 
+from tasks.metrics import NOT_APPLICABLE
 from tasks.summary import curves, metrics
 from tests.tasks.test_table2 import scores
 
@@ -13,6 +14,12 @@ def test_metrics_are_the_test_splits_by_experiment() -> None:
     assert found["perplexity"] == found["valid_perplexity"] == 5.012
     assert found["training_hours"] == 0.0278
     assert "f1" not in found
+
+
+def test_a_score_that_does_not_apply_is_left_out() -> None:
+    score = scores()
+    score["scores"]["test"]["bleu_paper"] = NOT_APPLICABLE
+    assert "bleu_paper" not in json.loads(metrics({"e": score})["e"])
 
 
 def test_a_parser_has_f1() -> None:

@@ -77,7 +77,7 @@ def test_each_point_is_what_the_stages_make_of_an_experiment_with_its_settings(t
     for point, measured in found.items():
         translator = translator_of(point, training)
         outputs = translator.translate(sources)
-        assert measured["bleu"] == plain_bleu(outputs, references)["score"]
+        assert measured["bleu"] == plain_bleu(outputs, references, "xx")["score"]
         assert measured["bleu_paper"] == papers_bleu(outputs, references, "xx")["score"]
         assert measured["perplexity"] == perplexity(translator, sources, references)["per_subword"]
         assert (measured["last"], measured["beam"]) == (point.last, point.search.beam)

@@ -10,6 +10,7 @@ import yaml
 
 from tasks import table2 as page
 from tasks.figures.curves import draw_curves
+from tasks.metrics import NOT_APPLICABLE
 from tasks.results import PAPER, Results, Scores, read_scores
 from tasks.settings import Params
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
@@ -70,6 +71,20 @@ def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> 
         assert expected in row
     assert "nrefs:1\\|case:mixed" in table or "nrefs:1|case:mixed" in table
     assert "| A red cat. | Da gato rota. |" in table
+
+
+@pytest.mark.fault("F29")
+def test_a_score_that_does_not_apply_to_the_text_says_so() -> None:
+    score = scores()
+    split = score["scores"]["test"]
+    for name in ("bleu_paper", "bleu_paper_plain_quotes", "ter"):
+        split[name] = NOT_APPLICABLE
+    score["splits"]["test"]["perplexity"]["per_word"] = None
+    told = page.table2(results({"e": score}))
+    row = next(line for line in told.split("\n") if line.startswith("| e |") and "made-up" in line)
+    assert "| **31.42** | not applicable | 31.42 |" in row
+    assert "| e | not applicable | not applicable | 5.01 | 5.01 | not applicable | not applicable |" in told
+    assert "the paper's way not applicable: written without spaces between words, chrF" in told
 
 
 def test_a_score_file_of_an_older_version_is_named(tmp_path: Path) -> None:

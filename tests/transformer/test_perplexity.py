@@ -46,3 +46,10 @@ def test_lists_that_do_not_fit_have_none(made: Path, targets: list[str], told: s
     """An extra target would only enlarge the divisor."""
     with pytest.raises(InputError, match=told):
         perplexity(Translator.load(made), SOURCES, targets)
+
+
+def test_where_no_spaces_part_words_there_is_none_per_word(made: Path) -> None:
+    found = perplexity(Translator.load(made), ["the door"], ["老房子的红色大门开着"])
+    assert found["per_word"] is None
+    assert found["words"] is None
+    assert found["per_subword"] == pytest.approx(math.exp(found["nats"] / found["subwords"]))
