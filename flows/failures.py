@@ -26,7 +26,7 @@ def note_failure(ends: dict[str, list[str]], error: StageError) -> None:
         error: why a stage failed. One that was stopped on purpose changes nothing.
     """
     date = datetime.now(UTC).isoformat(timespec="seconds")
-    text = json.dumps({"stage": error.stage, "error": error.cause, "date": date}, indent=2)
+    text = json.dumps({"stage": error.stage, "error": error.cause, "date": date}, indent=2, allow_nan=False)
     for end, stages in ends.items():
         if error.stage in stages and not error.stopped:
             FOLDER.mkdir(parents=True, exist_ok=True)

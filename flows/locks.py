@@ -31,7 +31,7 @@ def clear_dead_locks() -> None:
         write = {path: info for path, info in locks.get("write", {}).items() if _alive(info)}
         read = {path: list(filter(_alive, infos)) for path, infos in locks.get("read", {}).items()}
         left = {"write": write, "read": {path: infos for path, infos in read.items() if infos}}
-        LOCKS.write_text(json.dumps(left), encoding="utf-8")
+        LOCKS.write_text(json.dumps(left, allow_nan=False), encoding="utf-8")
 
 
 def _alive(info: dict[str, Any]) -> bool:

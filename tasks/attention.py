@@ -9,7 +9,6 @@ models/E/
 goes to each piece. Rows of `cross` are pieces of the output while they are written, columns those of the source.
 """
 
-import json
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from tasks.paths import MODELS, REPORTS
 from tasks.settings import key_argument, read_attention
 from transformer.attention_weights import attention_weights
 from transformer.errors import run_main
-from transformer.files import read_json, whole_file
+from transformer.files import read_json, to_json, whole_file
 from transformer.subwords import BOS, EOS
 from transformer.translator import Translator
 
@@ -34,7 +33,7 @@ def main() -> None:
     seen = look(Translator.load(MODELS / experiment), settings.sentence)
     about = {key: training[key] for key in ("date", "update", "made_by", "mlflow_run")}
     path = REPORTS / "attention" / f"{experiment}.json"
-    text = json.dumps({"experiment": experiment, **seen, "training": about}, ensure_ascii=False)
+    text = to_json({"experiment": experiment, **seen, "training": about}, indent=None)
     with whole_file(path) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8")  # on one line: of thousands of numbers none is read
     print(f"{experiment}: layer {seen['layer']} of {seen['layers']}, {len(seen['encoder'])} heads: {seen['output']}")

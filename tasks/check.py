@@ -11,7 +11,6 @@ missing is no error: data/sources/C.json then says so, unless it has seen the fi
 """
 
 import argparse
-import json
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,7 +22,7 @@ from tasks.paths import SOURCES
 from tasks.settings import ORIGIN, Corpus, FilesOrigin, HubOrigin, TreesOrigin, read_params
 from tasks.treebank import find_treebank, own_folder
 from transformer.errors import InputError, did_you_mean, run_main
-from transformer.files import sha256, write_json
+from transformer.files import sha256, to_json, write_json
 
 LARGE = 2_000_000_000  # bytes, a second or two
 
@@ -86,7 +85,7 @@ def _own_files(origin: ORIGIN) -> list[tuple[str, Path]]:
 
 
 def _write_if_new(path: Path, value: dict[str, Any]) -> None:
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = to_json(value) + "\n"
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         write_json(path, value)
 

@@ -41,7 +41,7 @@ def compare_page(experiments: list[str]) -> str:
     server = uri if uri.startswith("http") else f"http://127.0.0.1:{os.environ.get('REPRODUCE_MLFLOW_PORT', '5000')}"
     lists = {"runs": runs, "experiments": [project.experiment_id]}
     return f"{server.rstrip('/')}/#/compare-runs?" + "&".join(
-        f"{key}={quote(json.dumps(value))}" for key, value in lists.items()
+        f"{key}={quote(json.dumps(value, allow_nan=False))}" for key, value in lists.items()
     )
 
 

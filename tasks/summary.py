@@ -7,18 +7,18 @@ reports/curves.csv      experiment, update, perplexity on the valid split, which
 
 import csv
 import io
-import json
 from typing import Any
 
 from tasks.results import Scores
 from tasks.table3_rows import parse_name
+from transformer.files import to_json
 
 DIGITS = 4
 
 
 def metrics(scores: Scores) -> dict[str, str]:
     """The figures of each experiment that was measured, as JSON; all but the times are those of the test split."""
-    return {name: json.dumps(_figures(score), indent=2) + "\n" for name, score in scores.items()}
+    return {name: to_json(_figures(score)) + "\n" for name, score in scores.items()}
 
 
 def _figures(score: dict[str, Any]) -> dict[str, float]:

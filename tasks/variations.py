@@ -46,9 +46,9 @@ class Variation:
     """Those whose scores are of other settings than params.yaml has today; they count as not measured."""
 
     def by_seed(self, score: str) -> dict[int, float]:
-        """What each seed gave that has this score: a field of `Measured`."""
+        """What each seed gave that has this score: a field of `Measured`. No mean is over one that is infinite."""
         found = {one.seed: getattr(one, score) for one in self.measured.values()}
-        return {seed: value for seed, value in found.items() if value is not None}
+        return {seed: value for seed, value in found.items() if value is not None and math.isfinite(value)}
 
     def values(self, score: str) -> list[float]:
         """The same without the seeds."""

@@ -4,6 +4,7 @@ import errno
 import glob
 import hashlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -16,6 +17,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from transformer.errors import InputError
+
+NO_NUMBERS = ("Infinity", "-Infinity", "NaN")  # not in JSON, whatever Python's library writes and reads
 
 
 @contextmanager
@@ -141,16 +144,38 @@ def locked(path: Path, waiting: str, seconds: float = -1) -> AbstractContextMana
         return lock.acquire(timeout=seconds)
 
 
+def to_json(value: Any, indent: int | None = 2) -> str:
+    """JSON that every program reads. A value of a dict that JSON has no number for is its name, such as "Infinity".
+
+    ValueError for one in a list, from where `read_json` would not bring it back.
+    """
+    return json.dumps(_named(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _named(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [one if isinstance(one, float) else _named(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as readable JSON, whole or not at all."""
     with whole_file(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        temporary.write_text(to_json(value) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file; InputError if it is missing or damaged."""
+    """Read a JSON file, with the numbers that `to_json` named; InputError if it is missing or damaged."""
+
+    def numbers(found: dict[str, Any]) -> dict[str, Any]:
+        return {key: float(value) if value in NO_NUMBERS else value for key, value in found.items()}
+
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"), object_hook=numbers)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except ValueError as error:

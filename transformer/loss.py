@@ -3,6 +3,7 @@
 Legend: N target tokens (padding left out), D d_model, V vocabulary.
 """
 
+import math
 from typing import Any
 
 import torch
@@ -77,3 +78,11 @@ def smoothed_loss(
     with torch.autocast(y_ND.device.type, enabled=False):
         loss, nll = _ChunkedLoss.apply(y_ND, embedding_VD, gold_N, label_smoothing, dtype)
     return loss, nll
+
+
+def perplexity_of(nll: float) -> float:
+    """Perplexity from nats per token; infinite where no float holds it, from 710 nats on."""
+    try:
+        return math.exp(nll)
+    except OverflowError:
+        return math.inf

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
 
 from transformer.batches import Batch
 from transformer.devices import peak_memory
 from transformer.energy import EnergyCounter
+from transformer.loss import perplexity_of
 
 # Of a whole training. Seconds are those of updates; `data_seconds` of these went by waiting for a batch. Tokens are
 # those of all ranks. Positions and the padding among them are those that this rank multiplied.
@@ -121,7 +121,7 @@ class Meter:
         self.totals["peak_memory_bytes"] = max(self.totals["peak_memory_bytes"], peak_memory(self.device))
         return {
             "loss": loss,
-            "perplexity": float(np.exp(nll)),
+            "perplexity": perplexity_of(nll),
             "learning_rate": self.rate,
             **self._rates({name: self.totals[name] - self.before[name] for name in TOTALS}),
             "peak_memory_bytes": self.totals["peak_memory_bytes"],

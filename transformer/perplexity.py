@@ -4,12 +4,10 @@ Per sub-word it is the paper's measure (Table 3), which compares only within one
 vocabularies. End symbols count as sub-words and as words, since the model must say them too.
 """
 
-import math
-
 import torch
 
 from transformer.batches import collate, in_parts
-from transformer.loss import smoothed_loss
+from transformer.loss import perplexity_of, smoothed_loss
 from transformer.sentences import check_counts, without_spaces
 from transformer.shards import Pairs
 from transformer.text import Preparation
@@ -22,7 +20,8 @@ TOKENS_AT_ONCE = 4096
 def perplexity(translator: Translator, sources: list[str], targets: list[str]) -> dict[str, float | None]:
     """Per sub-word and per word (by white space, in the raw text), and the sums that both come from.
 
-    What is of words is None if the targets are written without spaces between them.
+    What is of words is None if the targets are written without spaces between them. A perplexity that no float holds,
+    as that of one long word in many sub-words, is infinite.
 
     Args:
         translator: its model is the one that is measured, in fp32.
@@ -45,8 +44,8 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
     subwords = sum(map(len, target)) + len(target)
     words = None if without_spaces(targets) else sum(len(line.split()) for line in targets) + len(targets)
     return {
-        "per_subword": math.exp(nats / subwords),
-        "per_word": math.exp(nats / words) if words else None,
+        "per_subword": perplexity_of(nats / subwords),
+        "per_word": perplexity_of(nats / words) if words else None,
         "nats": nats,
         "subwords": subwords,
         "words": words,

@@ -38,7 +38,7 @@ from transformer.cost import batch_flops
 from transformer.devices import has_bf16, peak_flops, pick_device
 from transformer.display import Display, Tell
 from transformer.files import remove_unfinished
-from transformer.loss import smoothed_loss
+from transformer.loss import perplexity_of, smoothed_loss
 from transformer.meter import Meter, all_sum
 from transformer.model import Transformer
 from transformer.prefetch import ahead
@@ -331,7 +331,7 @@ class Trainer:
         if validate:
             with self.meter.clock("validation_seconds"):
                 metrics["valid_nll"] = self.validate()
-                metrics["valid_perplexity"] = float(np.exp(metrics["valid_nll"]))
+                metrics["valid_perplexity"] = perplexity_of(metrics["valid_nll"])
         self.progress["curve"].append({"update": update, **metrics})
         if display is not None:
             self.report(update, {**metrics, "seconds_left": display.seconds_left(update)})

@@ -48,7 +48,7 @@ class WordPieces:
     def dump(self) -> bytes:
         """The bytes of the file."""
         content = {"kind": "wordpiece", "pieces": self.pieces}
-        return (json.dumps(content, indent=0, ensure_ascii=False) + "\n").encode()
+        return (json.dumps(content, indent=0, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, which is normalised; an unknown character is one unknown id."""

@@ -98,6 +98,13 @@ def test_a_row_has_the_papers_figures_and_mean_and_spread_of_ours() -> None:
     assert origin[-3:] == ["2026-11-29", "01234567", "fedcba98"]
 
 
+def test_an_infinite_perplexity_is_in_no_mean() -> None:
+    scores = small_rows()
+    scores["table3-tiny-A1"]["splits"]["valid"]["perplexity"]["per_subword"] = math.inf
+    row, *_ = cells(table3(results(scores)), "table3-tiny-A1")
+    assert row[4] == "6.95 ± 0.07"  # of the two others
+
+
 def test_another_sign_and_a_sign_that_is_noise_are_called_so() -> None:
     page = table3(results(small_rows()))
     (_, other, _), (_, big, _) = cells(page, "table3-tiny-A4"), cells(page, "table3-tiny-big")

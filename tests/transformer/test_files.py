@@ -1,6 +1,9 @@
 """Files and folders appear whole or not at all, and a full disk is one clear line."""
 
+import ast
 import errno
+import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -172,6 +175,40 @@ def test_a_link_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["there"]
     remove(tmp_path / "there")
     assert not list(tmp_path.iterdir())
+
+
+def test_numbers_that_json_lacks_come_back_and_every_program_reads_the_rest(tmp_path: Path) -> None:
+    path, value = tmp_path / "a.json", {"x": math.inf, "points": [{"y": -math.inf, "z": math.nan}], "text": ["NaN"]}
+    write_json(path, value)
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    strict = json.loads(path.read_text(), parse_constant=refuse)
+    assert strict == {"x": "Infinity", "points": [{"y": "-Infinity", "z": "NaN"}], "text": ["NaN"]}
+    assert repr(read_json(path)) == repr(value)
+    path.write_text('{"x": Infinity}')  # as older versions wrote it
+    assert read_json(path) == {"x": math.inf}
+
+
+def test_a_list_takes_only_numbers_that_json_has(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "a.json", {"x": [math.inf]})
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_no_other_json_is_written_that_other_programs_do_not_read() -> None:
+    """Python's library writes NaN and Infinity as such, unless told not to."""
+    project = Path(__file__).parents[2]
+    lax = [
+        f"{path.relative_to(project)}:{node.lineno}"
+        for house in ("transformer", "tasks", "flows")
+        for path in (project / house).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("json.dump", "json.dumps")
+        if not any(keyword.arg == "allow_nan" for keyword in node.keywords)
+    ]
+    assert [place.partition(":")[0] for place in lax] == ["tasks/train.py"]  # whose text is hashed and not kept
 
 
 def test_json_comes_back(tmp_path: Path) -> None:

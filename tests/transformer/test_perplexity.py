@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from transformer.errors import InputError
+from transformer.loss import perplexity_of
 from transformer.perplexity import perplexity
 from transformer.subwords import BOS, EOS
 from transformer.translator import Translator
@@ -53,3 +54,13 @@ def test_where_no_spaces_part_words_there_is_none_per_word(made: Path) -> None:
     assert found["per_word"] is None
     assert found["words"] is None
     assert found["per_subword"] == pytest.approx(math.exp(found["nats"] / found["subwords"]))
+
+
+def test_one_that_no_float_holds_is_infinite(made: Path) -> None:
+    """As per word of a long URL: the stage died of it after its search."""
+    translator = Translator.load(made)
+    translator.model.embedding.data *= 1000
+    found = perplexity(translator, ["the red cat"], ["da" * 200])
+    assert found["nats"] > 710 * 2
+    assert found["per_word"] == math.inf
+    assert perplexity_of(709.0) == math.exp(709.0)
