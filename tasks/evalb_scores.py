@@ -9,7 +9,6 @@ WSJ section 23 (2,416 sentences) takes about 0.3 s.
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import nan
 
 from tasks.evalb_reader import Bracket, Reading, read_line, restore_quotes
 from tasks.evalb_rules import Rules
@@ -53,8 +52,8 @@ class SentenceScore:
 class Summary:
     """Sums of counts, and what follows from them: percent, except `crossing` (crossing brackets a sentence).
 
-    As in EVALB a share of nothing is 0, and an F1 of two zeros NaN. `_all`: all gold brackets of the sentences that
-    failed count as missed, and these sentences as no complete match.
+    As in EVALB a share of nothing is 0; so is an F1 of two zeros, which EVALB prints as NaN. `_all`: all gold brackets
+    of the sentences that failed count as missed, and these sentences as no complete match.
     """
 
     sentences: int
@@ -232,4 +231,4 @@ def percent(part: int, whole: int) -> float:
 
 
 def _f1(precision: float, recall: float) -> float:
-    return 2 * precision * recall / (precision + recall) if precision + recall else nan
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

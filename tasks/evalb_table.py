@@ -13,6 +13,7 @@ HEAD = """\
 RULE = "=" * 76
 SENTENCE = "sentence "  # begins the names of the figures in a row
 ROW = re.compile(r" *\d+(?: +[-.\w]+){11}")
+NAN = re.compile(r"-?\bnan\b")
 FIGURE = re.compile(r"(\w.+?) *= +(\S+)")
 
 
@@ -80,11 +81,11 @@ def _figure(name: str, value: float) -> str:
 def figures(printed: str) -> dict[str, list[str]]:
     """The figures in what EVALB or `table` prints: those of a sentence under its number, the others by block and name.
 
-    NaN has no sign here: C prints -nan on some machines.
+    A NaN of EVALB (-nan on some machines), its F1 of two zeros, is 0 here.
     """
     found: dict[str, list[str]] = {}
     block = "totals"
-    for line in printed.replace("-nan", " nan").split("\n"):
+    for line in NAN.sub("0.00", printed).split("\n"):
         if line.startswith("-- "):
             block = line.strip("- ")
         elif match := FIGURE.fullmatch(line):

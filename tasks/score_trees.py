@@ -12,7 +12,6 @@ output get the gold tags before they are compared; the tags that a model wrote i
 
 import operator
 from collections.abc import Iterator
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +45,7 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
         scores[stem] = {
             "sentences": total.sentences,
             "failed": total.errors + total.skipped,
-            # EVALB says NaN where no bracket is found, which is no JSON.
-            **{figure: 0.0 if isnan(value := getattr(total, figure)) else value for figure in FIGURES},
+            **{figure: getattr(total, figure) for figure in FIGURES},
             "tagging": _tagging(gold, predicted),
             "rules": f"tasks/{COLLINS.name}",
         }

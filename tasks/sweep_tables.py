@@ -15,7 +15,22 @@ def sweep_tables(results: Results) -> list[str]:
         if outdated("sweep", name, sweep, results.scores):
             continue
         parts += [f"**{name}**, {origin(sweep['training'])}:", averaging(sweep), search(sweep), best(sweep)]
+        parts.append(signature(sweep, results.scores.get(name)))
     return parts
+
+
+def signature(sweep: dict[str, Any], score: dict[str, Any] | None) -> str:
+    """How the sweep's BLEU was computed.
+
+    Sweeps have not always stored it: then it is that of the experiment's `score`, if one point has the very number.
+    """
+    points, metric = [*sweep["averaging"], *sweep["search"]], metric_of(sweep)
+    stored = [point["signatures"][metric] for point in points if "signatures" in point]
+    own = score["scores"]["valid"].get(metric) if score else None
+    if not stored and own and any(point[metric] == own["score"] for point in points):
+        stored = [own["signature"]]
+    told = " or ".join(f"`{one}`" for one in dict.fromkeys(stored)) or "how it was computed is not stored"
+    return f"{LABELS[metric]} on the valid split: {told}."
 
 
 def averaging(sweep: dict[str, Any]) -> str:

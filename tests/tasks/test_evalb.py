@@ -1,7 +1,6 @@
 """The scorer beside EVALB's own outputs, beside a simpler computation, and on trees worked out by hand."""
 
 import gzip
-import math
 import os
 import random
 import re
@@ -57,7 +56,7 @@ def test_every_figure_is_that_of_the_c_program(treebank: Path, sample: str, rule
     gold, test = ((folder / f"{sample}.{side}").read_text().rstrip("\n").split("\n") for side in ("gld", "tst"))
     ours = table(score_trees(gold, test, rules), rules)
     theirs = (folder / f"{sample}.evalb-run.{rule_file}-prm.txt").read_text()
-    assert ours.split("\n")[3:] == theirs.replace("-nan", " nan").split("\n")[3:]  # below the heads of the columns
+    assert ours.split("\n")[3:] == theirs.replace("-nan", "0.00").split("\n")[3:]  # below the heads of the columns
     assert figures(ours) == figures(theirs)
     assert len(figures(ours)) == len(gold) + 1 + 2 * 12
 
@@ -156,11 +155,16 @@ def test_a_sentence_that_fails_is_left_out_and_its_gold_brackets_are_known(
     assert total.f1_all == pytest.approx(100 * 2 / 3)
 
 
-def test_where_nothing_is_valid_f1_is_nan() -> None:
-    total = sum_up(score_trees([GOLD], [""], RULES))
+def test_where_nothing_is_valid_every_figure_is_0() -> None:
+    scored = score_trees([GOLD], [""], RULES)
+    total = sum_up(scored)
     assert (total.recall, total.precision, total.recall_all, total.crossing) == (0, 0, 0, 0)
-    assert math.isnan(total.f1)
-    assert math.isnan(total.f1_all)
+    assert (total.f1, total.f1_all) == (0, 0)
+    ours = table(scored, RULES)
+    assert "nan" not in ours
+    theirs = ours.replace("FMeasure       =   0.00", "FMeasure       =   -nan")  # as the C program prints it
+    assert theirs != ours
+    assert figures(theirs) == figures(ours)
 
 
 def test_the_cutoff_goes_by_the_length_of_the_gold_tree() -> None:

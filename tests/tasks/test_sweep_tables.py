@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tasks.results import Results
 from tasks.settings import read_params
-from tasks.sweep_tables import averaging, best, search, sweep_tables
+from tasks.sweep_tables import averaging, best, search, signature, sweep_tables
 
 SWEEP = {
     "own": {"search": {"beam": 4, "length_penalty": 0.6}},
@@ -41,5 +41,15 @@ def test_a_sweep_of_another_training_has_no_table() -> None:
     results = Results(read_params(), {}, {}, {"e": {**SWEEP, "training": training}}, None, [], {}, {})
     name, *tables = sweep_tables(results)
     assert name == "**e**, MLflow run 01234567, commit c0ffeec0, 2026-11-30:"
-    assert tables == [averaging(SWEEP), search(SWEEP), best(SWEEP)]
+    assert tables[:-1] == [averaging(SWEEP), search(SWEEP), best(SWEEP)]
+    assert tables[-1] == "sacreBLEU on the valid split: how it was computed is not stored."
     assert not sweep_tables(replace(results, scores={"e": {"training": {**training, "date": "2026-12-01T10:00:00"}}}))
+
+
+def test_the_signature_is_that_of_the_points_or_of_a_score_that_is_the_same_number() -> None:
+    signed = {**SWEEP, "averaging": [{**one, "signatures": {"bleu": "tok:zh"}} for one in SWEEP["averaging"]]}
+    own = {"scores": {"valid": {"bleu": {"score": 28.125, "signature": "tok:13a"}}}}
+    assert signature(signed, own) == "sacreBLEU on the valid split: `tok:zh`."
+    assert signature(SWEEP, own) == "sacreBLEU on the valid split: `tok:13a`."
+    own["scores"]["valid"]["bleu"]["score"] = 28.126
+    assert signature(SWEEP, own).endswith("not stored.")
