@@ -5,7 +5,8 @@
 in:   a model folder, trained here or fetched; two files of one sentence a line (plain or .gz), line for line
 out:  the scores of stage `score`, printed with their signatures; no file is written
 
-What each score is stands in tasks/metrics.py. As in stage `translate` no line is split, however long it is.
+What each score is stands in tasks/metrics.py. As in stage `translate` no line is split but one that is too long to be
+searched at once.
 """
 
 import argparse

@@ -11,6 +11,7 @@ out:  outputs/E/valid.tree  test.tree     a tree over the words of line i, in br
                 translation.json          counts, perplexities, seconds, and what training.json of the model says
 """
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,11 @@ def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str
         started = time.monotonic()
         parsed = parser.parse([line.split(" ") for line in lines], show=True, well_formed=well_formed)
         seconds = time.monotonic() - started
+        encoded = translator.encode(lines)
+        for number, ids in enumerate(encoded, start=1):
+            if len(ids) > translator.most:
+                said = f"{split}, line {number}: more than the {translator.most:,} sub-words that are searched at once"
+                print(f"{said}, so a flat tree", file=sys.stderr, flush=True)
         write_lines(folder / f"{stem}.tree", [write_brackets(one.tree) for one in parsed])
         write_lines(folder / f"{stem}.symbols.tree", translator.decode([one.output for one in parsed]))
         for fault, found in (("cut", [p.output.cut for p in parsed]), ("repaired", [p.repaired for p in parsed])):
@@ -46,7 +52,7 @@ def parse_splits(translator: Translator, corpus: Path, folder: Path) -> dict[str
             "sentences": len(lines),
             "cut_at_the_length_limit": sum(one.output.cut for one in parsed),
             "repaired": sum(one.repaired for one in parsed),
-            "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
+            "unknown_in_source": sum(ids.count(UNK) for ids in encoded),
             "seconds": seconds,
             "sentences_per_second": len(lines) / seconds,
         }

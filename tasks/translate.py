@@ -85,6 +85,7 @@ def translate_splits(translator: Translator, corpus: Path, folder: Path) -> dict
             "sentences": len(lines),
             "seconds": seconds,
             "cut_at_the_length_limit": len(cut),
+            "translated_in_parts": sum(len(ids) > translator.most for ids in translator.encode(lines)),
             "unknown_in_source": sum(ids.count(UNK) for ids in translator.encode(lines)),
             "unknown_in_output": sum(hypothesis.ids.count(UNK) for hypothesis in found),
         }

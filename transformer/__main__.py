@@ -129,6 +129,8 @@ def _parse(lines: list[str], first: int, parser: "Parser", arguments: argparse.N
         sys.stdout.buffer.write(f"{score}{parsed.text}\n".encode())
         length = len(translator.encode([" ".join(parsed.tree.words)])[0])
         notes = ["longer than any in this model's training, parsed all the same"] * (length > translator.longest)
+        if length > translator.most:
+            notes = [f"more than the {translator.most:,} sub-words that are searched at once, so a flat tree"]
         notes += ["the output ends at the length limit"] * parsed.output.cut
         notes += ["the output was no tree over these words, and was repaired"] * (parsed.repaired and parsed.text != "")
         _say(number, notes)

@@ -55,7 +55,8 @@ class Parser:
     def parse(self, sentences: Sequence[Sequence[str]], show: bool = False, well_formed: bool = False) -> list[Parsed]:
         """The tree of each sentence, of the best output that the search finds; `show` draws a progress bar.
 
-        Brackets and quotes among the words stand in the tree as they are here.
+        Brackets and quotes among the words stand in the tree as they are here. A sentence of more sub-words than the
+        translator takes at once is not searched: its words are in one flat tree, as where an output needs repair.
 
         `well_formed` lets the search find only outputs that are trees over the words: none needs repair, except for
         words in which nothing is visible, where a sentence has more of them than its length limit has room for.
@@ -63,7 +64,8 @@ class Parser:
         sources = self.translator.encode([" ".join(words) for words in sentences])
         seen = [self._seen(*pair) for pair in zip(sentences, sources, strict=True)]
         constrain = self._constrain(seen, sources) if well_formed else None
-        outputs = [best for best, *_ in self.translator.search_ids(sources, 1, show, constrain)]
+        searched = [source if len(source) <= self.translator.most else [] for source in sources]
+        outputs = [best for best, *_ in self.translator.search_ids(searched, 1, show, constrain)]
         return [self._parsed(*each) for each in zip(sentences, seen, outputs, strict=True)]
 
     def parse_text(self, lines: Sequence[str], tokenised: bool = False, well_formed: bool = False) -> list[Parsed]:

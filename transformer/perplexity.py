@@ -4,9 +4,13 @@ Per sub-word it is the paper's measure (Table 3), which compares only within one
 vocabularies. End symbols count as sub-words and as words, since the model must say them too.
 """
 
+import sys
+from itertools import compress
+
 import torch
 
 from transformer.batches import collate, in_parts
+from transformer.errors import InputError
 from transformer.loss import perplexity_of, smoothed_loss
 from transformer.sentences import check_counts, without_spaces
 from transformer.shards import Pairs
@@ -22,6 +26,7 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
 
     What is of words is None if the targets are written without spaces between them. A perplexity that no float holds,
     as that of one long word in many sub-words, is infinite.
+    Pairs with a side of more sub-words than the translator takes at once are left out, and named on standard error.
 
     Args:
         translator: its model is the one that is measured, in fp32.
@@ -34,6 +39,14 @@ def perplexity(translator: Translator, sources: list[str], targets: list[str]) -
     check_counts(sources=sources, targets=targets)
     prepare = Preparation(translator.config.text, translator.config.target_language).prepare
     source, target = translator.encode(sources), translator.subwords.encode(map(prepare, targets))
+    fit = [max(map(len, pair)) <= translator.most for pair in zip(source, target, strict=True)]
+    if not any(fit):
+        raise InputError(f"no pair is within the {translator.most:,} sub-words that the model takes at once")
+    if not all(fit):
+        lines = ", ".join(str(line) for line, does in enumerate(fit, start=1) if not does)
+        print(f"perplexity: without what is longer than {translator.most:,} sub-words: line {lines}", file=sys.stderr)
+        source, target = (list(compress(side, fit)) for side in (source, target))
+        targets = list(compress(targets, fit))
     pairs = Pairs.of(source, target)
     nats, model = 0.0, translator.model
     for part in in_parts(pairs.source_lengths + 1, pairs.target_lengths + 1, TOKENS_AT_ONCE):

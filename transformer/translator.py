@@ -6,6 +6,7 @@ models/tiny/subwords.model      BPE of sentencepiece, or word pieces
 models/tiny/README.md           what it is and where it comes from
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -128,18 +129,23 @@ class Translator:
         return cls(config, model.to(PRECISIONS[precision]), subwords)
 
     @property
+    def most(self) -> int:
+        """So many sub-words may a source have at all: memory grows with the square of its length.
+
+        As many as one batch takes, and no more than a table of learned positions has room for together with the output.
+        """
+        if self.config.model.positions == "learned":
+            return min(TOKENS_AT_ONCE, LEARNED_POSITIONS - self.config.search.extra_length) - 1
+        return TOKENS_AT_ONCE - 1
+
+    @property
     def longest(self) -> int:
         """So many sub-words may a source have to be translated in one piece.
 
-        As the longest in training: what a model makes of longer ones is poor. And no more than one batch takes, nor
-        than a table of learned positions has room for together with the output.
+        As the longest in training: what a model makes of longer ones is poor.
         """
-        limits = [TOKENS_AT_ONCE - 1]
-        if self.config.longest_source is not None:
-            limits.append(self.config.longest_source)
-        if self.config.model.positions == "learned":
-            limits.append(LEARNED_POSITIONS - 1 - self.config.search.extra_length)
-        return min(limits)
+        longest = self.config.longest_source
+        return self.most if longest is None else min(self.most, longest)
 
     def translate(self, lines: list[str]) -> list[str]:
         """The translation of each line; an empty one for a line with nothing visible in it."""
@@ -155,7 +161,7 @@ class Translator:
             raise InputError(
                 "this model parses: use transformer.parser.Parser, or `python -m transformer` with --trees"
             )
-        split_lines = [self._split(line, ids) for line, ids in zip(lines, self.encode(lines), strict=True)]
+        split_lines = self._split(lines, self.longest)
         found = iter(self.search_ids(list(chain(*split_lines)), n))
         translations = []
         for sources in split_lines:
@@ -167,10 +173,14 @@ class Translator:
             translations.append([self._translation(parts) for parts in best])
         return translations
 
-    def _split(self, line: str, ids: list[int]) -> list[list[int]]:
-        if len(ids) <= self.longest:
-            return [ids]
-        return self.encode(split(line, lambda text: len(self.encode([text])[0]) <= self.longest))
+    def _split(self, lines: list[str], most: int) -> list[list[list[int]]]:
+        """The ids of each line; of one that has more than `most`, in parts of at most `longest`."""
+
+        def fits(text: str) -> bool:
+            return len(self.encode([text])[0]) <= self.longest
+
+        encoded = zip(lines, self.encode(lines), strict=True)
+        return [[ids] if len(ids) <= most else self.encode(split(line, fits)) for line, ids in encoded]
 
     def _translation(self, parts: list[Part]) -> Translation:
         texts = self.restore(self.decode([part.output for part in parts]))
@@ -203,8 +213,18 @@ class Translator:
         return [self._target.restore(line) for line in lines]
 
     def search(self, lines: list[str], show: bool = False) -> list[Hypothesis]:
-        """The best output of each line with its score, no line split; `show` draws a progress bar."""
-        return [best for best, *_ in self.search_ids(self.encode(lines), 1, show)]
+        """The best output of each line with its score; `show` draws a progress bar.
+
+        No line is split but one of more than `most` sub-words, as `nbest` splits those of more than `longest`. Its
+        output is those of its parts in a row, and it is named on standard error.
+        """
+        split_lines = self._split(lines, self.most)
+        for number, sources in enumerate(split_lines, start=1):
+            if len(sources) > 1:
+                said = f"line {number}: more than the {self.most:,} sub-words that are searched at once"
+                print(f"{said}, so translated in {len(sources)} parts", file=sys.stderr, flush=True)
+        found = iter(self.search_ids(list(chain(*split_lines)), 1, show))
+        return [_in_a_row([next(found)[0] for _ in sources]) for sources in split_lines]
 
     def search_ids(
         self,
@@ -215,8 +235,12 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """The n best outputs of each source; one that is empty, with score 0, for an empty source.
 
+        InputError for a source of more than `most` sub-words.
+
         `constrain` makes the constraint of a batch, from the places of its sources among all.
         """
+        if (length := max(map(len, sources), default=0)) > self.most:
+            raise InputError(f"a sentence of {length:,} sub-words: more than {self.most:,} are not searched at once")
         found = [[Hypothesis([], 0.0)] for _ in sources]
         beam = self.config.search.beam
         settings = self.config.search.model_copy(update={"beam": max(beam, n)})
@@ -240,6 +264,14 @@ class Translator:
     def _side_by_side(self) -> int:
         """Batches searched at once: two cores do two small products sooner than halves of one twice."""
         return self._threads if self.model.embedding.device.type == "cpu" else 1
+
+
+def _in_a_row(outputs: list[Hypothesis]) -> Hypothesis:
+    """The outputs of the parts of a line as one."""
+    if len(outputs) == 1:
+        return outputs[0]
+    ids = list(chain.from_iterable(output.ids for output in outputs))
+    return Hypothesis(ids, sum(output.score for output in outputs), any(output.cut for output in outputs))
 
 
 @contextmanager

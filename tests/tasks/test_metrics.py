@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
+from tasks import metrics
 from tasks.metrics import (
     _sacrebleu,
     all_scores,
@@ -224,3 +225,18 @@ def test_other_languages_have_the_signature_that_they_have_had() -> None:
     assert scores["bleu"]["signature"] == "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
     assert scores["bleu_lowercase"]["signature"] == "nrefs:1|case:lc|eff:no|tok:13a|smooth:exp|version:2.6.0"
     assert all(score["score"] is not None for score in scores.values() if isinstance(score, dict))
+
+
+def test_lines_too_long_for_ter_are_left_out_and_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hypotheses, references = ["a b c", "a " * 9, "a d"], ["a b d", "a b", "a d"]
+    monkeypatch.setattr(metrics, "LONGEST_FOR_TER", 8)
+    found = metrics.ter(hypotheses, references)
+    expected = _sacrebleu(sacrebleu.TER(), [hypotheses[0], hypotheses[2]], [references[0], references[2]])
+    left_out = "1 of 3 lines left out, of more than 8 words"
+    assert found == {"score": expected["score"], "signature": f"{expected['signature']}|{left_out}"}
+    assert capsys.readouterr().err == f"TER: {left_out}\n"
+    assert metrics.ter(hypotheses[1:2], references[:1])["score"] is None
+    monkeypatch.undo()
+    assert metrics.ter(hypotheses, references) == _sacrebleu(sacrebleu.TER(), hypotheses, references)

@@ -64,3 +64,17 @@ def test_one_that_no_float_holds_is_infinite(made: Path) -> None:
     assert found["nats"] > 710 * 2
     assert found["per_word"] == math.inf
     assert perplexity_of(709.0) == math.exp(709.0)
+
+
+def test_pairs_too_long_for_memory_are_left_out_and_named(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = Translator.load(made)
+    sources, targets, long = ["the red cat", "the fish"], ["da rota gato", "da fisu"], "the red cat " * 20
+    expected = perplexity(translator, sources, targets)
+    monkeypatch.setattr("transformer.translator.TOKENS_AT_ONCE", 31)
+    found = perplexity(translator, [sources[0], long, "the cat", sources[1]], [targets[0], "da", long, targets[1]])
+    assert found == pytest.approx(expected)
+    assert "perplexity: without what is longer than 30 sub-words: line 2, 3\n" in capsys.readouterr().err
+    with pytest.raises(InputError, match="no pair is within the 30 sub-words"):
+        perplexity(translator, [long], ["da"])

@@ -183,6 +183,41 @@ def test_a_line_longer_than_any_in_training_is_translated_in_parts(folder: Path)
     assert translator.translate(["the cat", line, ""]) == [translator.translate(["the cat"])[0], best.text, ""]
 
 
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For so few sub-words that a line of some sentences is too long."""
+    monkeypatch.setattr("transformer.translator.TOKENS_AT_ONCE", 31)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_test_line_too_long_for_memory_is_split_and_named_and_no_other(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change_config(folder, longest_source=8)
+    translator = Translator.load(folder)
+    long, line = "the red cat sees the fish", long_line(5)
+    assert 8 < len(translator.encode([long])[0]) <= 30
+    whole, joined = translator.search([long, line])
+    assert whole.ids == translator.search_ids(translator.encode([long]), 1)[0][0].ids
+    parts = [part.output for part in translator.nbest([line], 1)[0][0].parts]
+    assert joined.ids == [i for part in parts for i in part.ids]
+    assert joined.score == pytest.approx(sum(part.score for part in parts), abs=1e-4)
+    said = f"line 2: more than the 30 sub-words that are searched at once, so translated in {len(parts)} parts\n"
+    assert said in capsys.readouterr().err
+    with pytest.raises(InputError, match="more than 30 are not searched at once"):
+        translator.search_ids(translator.encode([line]), 1)
+
+
+@pytest.mark.usefixtures("little_memory")
+def test_a_sentence_too_long_for_memory_becomes_a_flat_tree(parse: "Command") -> None:
+    line = "a dog " * 40
+    trees = [read_brackets(tree) for tree in parse(f"a dog\n{line}\n".encode(), "--trees")]
+    assert [tree.words for tree in trees] == [["a", "dog"], line.split()]
+    assert trees[1].phrases == []
+    assert "line 2: more than the 30 sub-words that are searched at once, so a flat tree\n" in parse.errors
+    assert "line 2: longer than any" not in parse.errors
+
+
 def test_the_best_of_a_split_line_are_the_best_sums_of_its_parts(folder: Path) -> None:
     change_config(folder, longest_source=30)
     translator = Translator.load(folder)
