@@ -1,15 +1,20 @@
 """What is to be run, read from DVC: dvc.yaml is the only place where stages, inputs and outputs are listed."""
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 
 import networkx
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
 from flows.errors import BadInput
+from flows.locks import FOLDER
+from flows.waiting import Log, say, waiting
 
 # An experiment is done when these are: score@EXPERIMENT, and those of the others that there are for it.
 LISTED = 15  # experiments, in an error line
@@ -29,19 +34,19 @@ class Plan:
     """Markdown files that the downstream stages write."""
 
 
-def read_plan(patterns: list[str]) -> Plan:
+def read_plan(patterns: list[str], log: Log = say) -> Plan:
     """The stages of the experiments with all that they need, and those of no experiment that read from them.
 
     The stages of an experiment E are those that are called X@E and are a training or read from one.
 
     Args:
         patterns: names of experiments, or shell patterns of such names.
+        log: is told if another process keeps it waiting.
 
     BadInput if there is no such experiment or DVC cannot read its files.
     """
     try:
-        # Under DVC's lock: another DVC may be half way through rewriting dvc.lock.
-        with Repo(_wait_for_lock=True) as repo, repo.lock:
+        with _locked_repo(log) as repo:
             index = repo.index
             graph = index.graph  # edges lead from a stage to the stages it reads from
     except DvcException as error:
@@ -79,13 +84,13 @@ def read_plan(patterns: list[str]) -> Plan:
     )
 
 
-def out_of_date(stages: dict[str, list[str]]) -> set[str]:
+def out_of_date(stages: dict[str, list[str]], log: Log = say) -> set[str]:
     """Those that have changed and those that read from such a one: at these DVC has to look when their turn comes.
 
     To look at all stages here takes no longer than one `dvc repro` of a stage that is up to date.
     """
     changed: set[str] = set()
-    with Repo(_wait_for_lock=True) as repo, repo.lock:
+    with _locked_repo(log) as repo:
         known = {stage.addressing: stage for stage in repo.index.stages}
         for name, inputs in stages.items():
             try:
@@ -94,6 +99,15 @@ def out_of_date(stages: dict[str, list[str]]) -> set[str]:
             except DvcException:  # another process works on its files
                 changed.add(name)
     return changed
+
+
+@contextmanager
+def _locked_repo(log: Log) -> Iterator[Any]:
+    """This folder's repository under DVC's lock: another DVC may be half way through rewriting dvc.lock."""
+    with Repo(_wait_for_lock=True) as repo, ExitStack() as stack:
+        with waiting(log, f"waiting: another process has locked this folder for DVC ({FOLDER})"):
+            stack.enter_context(repo.lock)
+        yield repo
 
 
 def _matching(patterns: list[str], known: list[str]) -> list[str]:

@@ -35,6 +35,7 @@ from flows.progress import VARIABLE, artifact_key, watched
 from flows.server import check_proxies, server
 from flows.slots import Slots, number_of_slots, share
 from flows.stage import MARK, SECONDS_TO_SAVE, Run, check_input, run_stage
+from flows.waiting import waiting
 
 # Prefect's states, tasks and runs are generic in ways that say nothing here.
 State = Any
@@ -82,19 +83,20 @@ def reproduce_paper(experiments: list[str]) -> State:
 
     What fails stops nothing that does not need it.
     """
-    run = Run(id=str(runtime.flow_run.id))
+    run, log = Run(id=str(runtime.flow_run.id)), get_run_logger().info
     try:
         with files_as_input():
             slots = number_of_slots()
-            check_input(experiments, get_run_logger().info, run)
-            plan = read_plan(experiments)
+            check_input(experiments, log, run)
+            plan = read_plan(experiments, log)
             states = _run_stages(plan.needed, plan.in_slots, plan.ends, slots, run)
             states |= _run_stages(plan.downstream, set(), {}, slots, run)
             _show(plan.tables)
     except BadInput as error:
         return Failed(name="BadInput", message=str(error))
     finally:
-        run.end()
+        with waiting(log, "waiting for what still runs to end; a training saves first"):
+            run.end()
     return _outcome(states, len(plan.needed | plan.downstream), experiments)
 
 
@@ -106,7 +108,7 @@ def _run_stages(
     What keeps the `ends` from being done is noted when it happens: tables that are redrawn meanwhile have it.
     The states of all that was out of date; None of what did not run, because something before it failed.
     """
-    stale = out_of_date(stages)
+    stale = out_of_date(stages, get_run_logger().info)
     if len(stale) < len(stages):
         get_run_logger().info(f"{len(stages) - len(stale)} of {len(stages)} stages are up to date")
     done = stages.keys() - stale

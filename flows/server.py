@@ -16,6 +16,7 @@ import httpx
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
 
 from flows.errors import BadInput
+from flows.waiting import say, waiting
 
 STATE = Path(".prefect")
 """Whatever Prefect keeps about this checkout: its runs, the services' logs."""
@@ -38,10 +39,12 @@ def check_proxies() -> None:
 def server() -> Iterator[None]:
     """Within it flows report to the server that the environment or Prefect's profile names, or to a temporary one."""
     url = get_current_settings().api.url
-    if url and answers(url):
-        yield
-        return
     if url:
+        with waiting(say, f"waiting for the Prefect server at {url}"):
+            there = answers(url)
+        if there:
+            yield
+            return
         print(f"no Prefect server answers at {url}; using a temporary one", file=sys.stderr, flush=True)
     with temporary_settings({PREFECT_API_URL: _start_temporary_server()}):
         yield
@@ -62,13 +65,15 @@ def _start_temporary_server() -> str:
             start_new_session=True,
         )
         assert process.stdin and process.stdout
-        url = process.stdout.readline().strip()
-        deadline = time.monotonic() + PATIENCE
-        while not (url and answers(url)):
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                raise RuntimeError(f"Prefect's temporary server did not start; see {STATE / 'temporary_server.log'}")
-            time.sleep(0.1)
+        with waiting(say, "waiting for Prefect's temporary server to start"):
+            url = process.stdout.readline().strip()
+            deadline = time.monotonic() + PATIENCE
+            while not (url and answers(url)):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    process.kill()
+                    written = STATE / "temporary_server.log"
+                    raise RuntimeError(f"Prefect's temporary server did not start; see {written}")
+                time.sleep(0.1)
     atexit.register(process.stdin.close)
     return url
 
@@ -84,7 +89,8 @@ def alone() -> Iterator[None]:
     """One server starts at a time: two that make the tables of a new database at once both fail."""
     STATE.mkdir(exist_ok=True)
     with (STATE / "start.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        with waiting(say, "waiting for another process, which starts a Prefect server in this folder"):
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

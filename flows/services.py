@@ -24,12 +24,15 @@ from typing import Any, NoReturn
 import psutil
 
 from flows.errors import BadInput, files_as_input
+from flows.locks import holder
 from flows.processes import end_processes, marked, marked_environment
 from flows.server import PATIENCE, STATE, alone, answers, check_proxies, database_url
 from flows.stage import SECONDS_TO_SAVE
+from flows.waiting import say, waiting
 
 MARK = "REPRODUCE_SERVICES"  # with the checkout's folder as value
 POOL = "reproduce"
+PID = STATE / "services.pid"
 GRACE = SECONDS_TO_SAVE + 5.0  # in which a flow ends its stages and says so to the server
 
 
@@ -67,15 +70,15 @@ def up() -> None:
 
 def down() -> None:
     """Stop what `up` started in this checkout, in whatever state it is."""
-    holder = _holder()
-    if holder:
+    if up := holder(PID):
         with suppress(ProcessLookupError):
-            os.kill(holder, signal.SIGTERM)
-        while _holder():
-            time.sleep(0.2)
+            os.kill(up, signal.SIGTERM)
+        with waiting(say, f"waiting for process {up}, which ends what runs; a training saves first"):
+            while holder(PID):
+                time.sleep(0.2)
     left = _marked()
     end_processes(_marked, GRACE)
-    print("stopped" if holder or left else "nothing is running")
+    print("stopped" if up or left else "nothing is running")
 
 
 def _start_prefect(running: dict[str, subprocess.Popen[bytes]], port: int) -> None:
@@ -89,6 +92,7 @@ def _start_prefect(running: dict[str, subprocess.Popen[bytes]], port: int) -> No
     worker = [*program, "worker", "start", "--pool", POOL, "--type", "process", "--name", name]
     running["Prefect's worker"] = _start("worker", worker)
     _wait_for("Prefect's worker", running, lambda: name in _workers(api))
+    say("deploying the experiments")
     running["prefect deploy"] = _start("deploy", [*program, "--no-prompt", "deploy", "--all"])
     if running.pop("prefect deploy").wait():
         raise ServiceError(f"`prefect deploy --all` failed; see {STATE / 'deploy.log'}")
@@ -188,28 +192,15 @@ def _check_free(variable: str, port: int) -> None:
 def _the_only_one() -> Iterator[None]:
     """Hold the lock that says that the services of this checkout are up, and by which process."""
     STATE.mkdir(exist_ok=True)
-    with (STATE / "services.pid").open("a+") as file:
+    with PID.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BadInput(f"the services are up already (process {_holder()}); `make down` stops them") from None
+            raise BadInput(f"the services are up already (process {holder(PID)}); `make down` stops them") from None
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()
         yield
-
-
-def _holder() -> int | None:
-    """The process whose services are up in this checkout."""
-    try:
-        with (STATE / "services.pid").open() as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return int(file.read() or 0) or None  # it may not have written its number yet
-    except FileNotFoundError:
-        pass
-    return None
 
 
 def _welcome(prefect: int, mlflow: str) -> str:

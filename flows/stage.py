@@ -4,13 +4,15 @@ import re
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from threading import Event
 
 from flows.errors import BadInput, StageError
-from flows.locks import clear_dead_locks
+from flows.locks import clear_dead_locks, told_of_lock
 from flows.processes import end_processes, marked, marked_environment
+from flows.waiting import Log
 
 MARK = "REPRODUCE_RUN"
 SECONDS_TO_SAVE = 25.0  # within the thirty after which Prefect kills a cancelled flow, and torchrun its ranks
@@ -29,8 +31,6 @@ HINTS = (  # of DVC, which would stand below every stage
     "Use `dvc push`",
     "Data and pipelines are up to date",
 )
-
-Log = Callable[[str], None]
 
 
 @dataclass
@@ -96,16 +96,19 @@ def run_command(command: Sequence[str], log: Log, run: Run, **environment: str) 
     """
     last: deque[str] = deque(maxlen=200)  # torchrun's report has seven for each rank, behind what the failed one said
     busy = False
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,  # which also makes a line of what ends with a carriage return
-        encoding="utf-8",
-        errors="replace",
-        env=marked_environment(MARK, run.id) | environment,
-    ) as process:
+    with (
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,  # which also makes a line of what ends with a carriage return
+            encoding="utf-8",
+            errors="replace",
+            env=marked_environment(MARK, run.id) | environment,
+        ) as process,
+        told_of_lock(process.pid, log) if "dvc" in command else nullcontext(),
+    ):
         assert process.stdout
         for line in map(str.rstrip, process.stdout):
             if not line or line.strip().startswith(HINTS) or (last and line == last[-1]):

@@ -11,18 +11,20 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.client import HTTPException, HTTPMessage, InvalidURL
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from transformer.errors import InputError
 from transformer.files import write_json
-from transformer.progress import bar
+from transformer.progress import SECONDS_UNTOLD, bar, every
 
 PATIENCE = 60  # seconds that a server may be silent
 PAUSES = (2, 10, 30)  # seconds, after failures without progress between them
-CHUNK = 1 << 20  # bytes
+CHUNK = 1 << 16  # bytes; little, so that a slow server is seen to send something
 PASSING = {408, 429, 500, 502, 503, 504}  # answers that another try may change
 
 
@@ -98,7 +100,7 @@ def _transfer(url: str, part: Path, size: int | None, name: str) -> None:
     done = _bytes(part)
     if size is not None and done == size:
         return  # whole, but its check was cut off
-    with _ask(url, part, done) as answer:
+    with _stall_told(url, part, name), _ask(url, part, done) as answer:
         if answer.status == 416:
             _beyond(answer, part, done)
             return
@@ -108,6 +110,22 @@ def _transfer(url: str, part: Path, size: int | None, name: str) -> None:
         if not start:  # a rest is of the version that was asked for, and need not name it (RFC 9110, section 15.3.7)
             write_json(_said(part), {"validator": _validator(answer.headers)})
         _save(answer, part, start, size if total is None else total, name)
+
+
+@contextmanager
+def _stall_told(url: str, part: Path, name: str) -> Iterator[None]:
+    """Say it, once, when the file does not grow, as the server does not answer or sends nothing more."""
+    size, told = _bytes(part), False
+
+    def look() -> None:
+        nonlocal size, told
+        before, size = size, _bytes(part)
+        if size == before and not told:
+            print(f"{name}: waiting for {urlsplit(url).netloc}", file=sys.stderr, flush=True)
+            told = True
+
+    with every(SECONDS_UNTOLD, look):
+        yield
 
 
 def _ask(url: str, part: Path, done: int) -> Any:

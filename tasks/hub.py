@@ -27,6 +27,7 @@ from tasks.parallel_files import expand
 from tasks.settings import HubOrigin, Languages
 from tasks.texts import Pair, Texts
 from transformer.errors import InputError
+from transformer.progress import waiting
 
 SPLITS = {"train": "train", "valid": "validation", "test": "test"}
 ROWS = 1000  # at once
@@ -80,12 +81,13 @@ def _on_hub(origin: HubOrigin) -> dict[str, list[str]]:
     if not revision:
         raise InputError(f"origin.dataset is {name!r}: write a revision behind it, such as {name}@main")
     try:
-        commit, system = HfApi().dataset_info(name, revision=revision).sha, HfFileSystem()
-        folder = f"hf://datasets/{name}@{commit}/{origin.config}"
-        paths = {
-            split: [f"hf://{path}" for path in sorted(system.glob(f"{folder}/{start}-*.parquet"))]
-            for split, start in SPLITS.items()
-        }
+        with waiting(f"origin.dataset {origin.dataset}: waiting for the hub"):
+            commit, system = HfApi().dataset_info(name, revision=revision).sha, HfFileSystem()
+            folder = f"hf://datasets/{name}@{commit}/{origin.config}"
+            paths = {
+                split: [f"hf://{path}" for path in sorted(system.glob(f"{folder}/{start}-*.parquet"))]
+                for split, start in SPLITS.items()
+            }
     except (HTTPError, HFValidationError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"origin.dataset {origin.dataset}: the hub does not give it: {reason}") from None
@@ -112,7 +114,11 @@ def _pairs(files: list[str], languages: Languages) -> Iterator[Pair]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     sender.close()
     try:
-        while (received := receiver.recv()) is not None:
+        while True:
+            with waiting(f"{files[0]} ...: waiting for the process that reads it"):
+                received = receiver.recv()
+            if received is None:
+                return
             if isinstance(received, InputError):
                 raise received
             yield from received

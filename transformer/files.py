@@ -7,16 +7,16 @@ import json
 import math
 import os
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from transformer.errors import InputError
+from transformer.progress import waiting
 
 NO_NUMBERS = ("Infinity", "-Infinity", "NaN")  # not in JSON, whatever Python's library writes and reads
 
@@ -130,18 +130,14 @@ def _errors_name(path: Path, temporary: Path) -> Iterator[None]:
         raise
 
 
-def locked(path: Path, waiting: str, seconds: float = -1) -> AbstractContextManager[Any]:
-    """Take the lock file `path`, to be held by `with`; where another process has it, say `waiting` and wait.
+def locked(path: Path, line: str, seconds: float = -1) -> AbstractContextManager[Any]:
+    """Take the lock file `path`, to be held by `with`; where another process has it, say `line` and wait.
 
     filelock.Timeout after so many `seconds`; -1 waits for as long as it takes.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(path)
-    try:
-        return lock.acquire(timeout=1)
-    except Timeout:
-        print(waiting, file=sys.stderr, flush=True)
-        return lock.acquire(timeout=seconds)
+    with waiting(line):
+        return FileLock(path).acquire(timeout=seconds)
 
 
 def to_json(value: Any, indent: int | None = 2) -> str:

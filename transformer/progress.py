@@ -9,6 +9,7 @@ from typing import Any, TextIO, TypeVar
 from tqdm import tqdm
 
 T = TypeVar("T")
+SECONDS_UNTOLD = 2.0  # that a wait may take without a word
 
 
 class _Lines:
@@ -46,6 +47,17 @@ def track(items: Iterable[T], what: str, unit: str, total: int | None = None) ->
         for item in items:
             yield item
             shown.update()
+
+
+@contextmanager
+def waiting(line: str) -> Iterator[None]:
+    """Say `line` on stderr if the block, which waits for someone else, takes longer than two seconds."""
+    timer = threading.Timer(SECONDS_UNTOLD, lambda: print(line, file=sys.stderr, flush=True))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

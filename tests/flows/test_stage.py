@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -7,8 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from zc.lockfile import LockFile
 
 from flows.errors import BadInput, StageError
+from flows.locks import FOLDER
 from flows.stage import Run, check_input, run_command, run_stage
 
 
@@ -95,6 +98,23 @@ def test_waits_for_who_has_the_stage_and_then_finds_it_done(workspace: Path) -> 
     assert [line for line in log if line.startswith(f"waiting: process {first.pid} (")]
     assert log[-1] == "Stage 'corpus@one' didn't change, skipping"
     assert not [line for line in log if "busy" in line]
+
+
+def test_says_who_has_locked_the_folder_for_dvc_while_it_waits(workspace: Path) -> None:
+    """As `dvc push` does for as long as it takes."""
+    FOLDER.parent.mkdir(parents=True, exist_ok=True)
+    lock = LockFile(str(FOLDER))
+    log: list[str] = []
+
+    def note(line: str) -> None:
+        log.append(line)
+        if line.startswith("waiting"):
+            lock.close()
+
+    run_stage("corpus@one", note, Run(id=f"test {time.time()}"))
+    assert log[0] == f"waiting: process {os.getpid()} has locked this folder for DVC ({FOLDER})"
+    assert sum(line.startswith("waiting") for line in log) == 1
+    assert Path("data/corpus/one").exists()
 
 
 @pytest.mark.fault("F35")

@@ -1,7 +1,10 @@
 import errno
+import io
 import json
 import random
 import ssl
+import sys
+import threading
 from http.client import HTTPResponse
 
 import pytest
@@ -293,3 +296,33 @@ def test_an_address_that_is_none_is_not_tried_again(tmp_path):
 
 def _raise(error):
     raise error
+
+
+@pytest.mark.parametrize("sent", [0, 100_000], ids=["before its answer", "within the file"])
+def test_who_keeps_a_download_waiting_is_told_once(tmp_path, server, monkeypatch, sent):
+    """The server sends nothing more until that has been said."""
+    said, told = [], threading.Event()
+
+    class Errors(io.StringIO):
+        def write(self, text):
+            if "waiting" in text:
+                said.append(text)
+                told.set()
+            return len(text)
+
+    def answer(request):
+        if not sent:
+            told.wait()
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(CONTENT)))
+        request.end_headers()
+        request.wfile.write(CONTENT[:sent])
+        told.wait()
+        request.wfile.write(CONTENT[sent:])
+
+    server.answer = answer
+    monkeypatch.setattr(downloads, "SECONDS_UNTOLD", 0.05)
+    monkeypatch.setattr(sys, "stderr", Errors())
+    fetch(tmp_path, [url := server.url("a.tgz")])
+    assert (tmp_path / "a.tgz").read_bytes() == CONTENT
+    assert said == [f"a.tgz: waiting for {url.split('/')[2]}"]

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from transformer.progress import bar, every
+from transformer import progress
+from transformer.progress import bar, every, waiting
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,16 @@ def test_every_repeats_while_the_block_lasts_and_not_after() -> None:
     after = len(calls)
     time.sleep(0.1)
     assert len(calls) == after
+
+
+def test_a_wait_is_told_only_if_it_is_long(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with waiting("waiting for nobody"):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress, "SECONDS_UNTOLD", 0.01)
+    said = ""
+    with waiting("waiting for someone"):
+        while not said:
+            said = capsys.readouterr().err
+            time.sleep(0.01)
+    assert said == "waiting for someone\n"
