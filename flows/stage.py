@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from threading import Event
 
+from flows.cache import distrust
 from flows.errors import BadInput, StageError
 from flows.locks import clear_dead_locks, told_of_lock
 from flows.processes import end_processes, marked, marked_environment
@@ -63,6 +64,7 @@ def run_stage(name: str, log: Log, run: Run, **environment: str) -> None:
     # DVC takes the repository's lock before and after the stage's command, never during it. Without the wait it gives
     # up after three seconds, and a training that has just finished would be lost to someone's `dvc push`.
     command = [sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", name]
+    distrust()
     told = ""
     pause = 1.0
     while not run.stopping.is_set():

@@ -6,7 +6,8 @@
 Ids are those of the sub-word model, without begin and end symbols. Parquet is compressed and cannot be mapped into
 memory, so the shards are unpacked once, into flat arrays that all ranks of a machine map and share:
 
-    data/unpacked/C/unpacked.json              SHA-256 of the manifest it was made from: if another, it is made anew
+    data/unpacked/C/unpacked.json              SHA-256 of the manifest it was made from, and of each array: where one
+                                               is another, all is made anew
     data/unpacked/C/train/source_tokens.npy    all ids of the side, one pair after another; uint16 where they fit
     data/unpacked/C/train/source_offsets.npy   where each pair begins, and the end of the last (int64)
     data/unpacked/C/train/source_lengths.npy   ids of each pair (uint16 where they and an end symbol fit)
@@ -77,32 +78,25 @@ def _flat(sentences: Sequence[Sequence[int]]) -> tuple[Ints, Ints, Ints]:
 
 
 def read_split(folder: Path) -> Pairs:
-    """Map the unpacked split in `folder` (such as data/unpacked/C/train), in the order of the manifest.
-
-    InputError names an array that is missing or cut short.
-    """
-    return Pairs(**{field.name: _mapped(folder / f"{field.name}.npy") for field in fields(Pairs)})
-
-
-def _mapped(path: Path) -> Ints:
-    try:
-        # A plain view: slices of np.memmap itself take ten times as long.
-        return np.asarray(np.load(path, mmap_mode="r"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: damaged ({error}); delete {path.parents[1]}, it will be made again") from None
+    """Map the split in `folder` (such as data/unpacked/C/train), which `unpack` has made, in the manifest's order."""
+    # A plain view: slices of np.memmap itself take ten times as long.
+    return Pairs(
+        **{field.name: np.asarray(np.load(folder / f"{field.name}.npy", mmap_mode="r")) for field in fields(Pairs)}
+    )
 
 
 def unpack(shards: Path, unpacked: Path) -> None:
-    """Make the folder `unpacked` from the shards in `shards`, unless it is there and of the same manifest.
+    """Make the folder `unpacked` from the shards in `shards`, unless it is there, of the same manifest and undamaged.
 
     One process does it; others that want the same wait. It holds one row group of a shard at a time.
     InputError names a shard that is missing, or whose bytes are not those that the manifest lists.
     """
     manifest = read_json(shards / "manifest.json")
-    record, made_from = unpacked / "unpacked.json", {"manifest_sha256": sha256(shards / "manifest.json")}
+    record, of_manifest = unpacked / "unpacked.json", sha256(shards / "manifest.json")
 
     def is_current() -> bool:
-        return record.exists() and read_json(record) == made_from
+        there = read_json(record) if record.exists() else {}
+        return there == {"manifest_sha256": of_manifest, "sha256": _hashes(unpacked)}
 
     if is_current():
         return
@@ -114,7 +108,12 @@ def unpack(shards: Path, unpacked: Path) -> None:
             with bar(pairs, f"unpacking {shards}", "pairs") as shown:
                 for split in manifest["splits"]:
                     _unpack_split(shards, split, manifest, folder / split, shown)
-            write_json(folder / record.name, made_from)
+            write_json(folder / record.name, {"manifest_sha256": of_manifest, "sha256": _hashes(folder)})
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """Of each array. A gigabyte takes less than a second; a flipped byte would change the training without a word."""
+    return {str(path.relative_to(folder)): sha256(path) for path in sorted(folder.rglob("*.npy"))}
 
 
 def _unpack_split(shards: Path, split: str, manifest: Any, folder: Path, shown: Any) -> None:

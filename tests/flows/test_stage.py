@@ -117,6 +117,23 @@ def test_says_who_has_locked_the_folder_for_dvc_while_it_waits(workspace: Path) 
     assert Path("data/corpus/one").exists()
 
 
+@pytest.mark.parametrize("keep_time", [True, False])
+def test_a_damaged_object_of_the_cache_is_made_anew_and_not_restored(workspace: Path, keep_time: bool) -> None:
+    _run("corpus@one")
+    made = Path("data/corpus/one").read_text()
+    (stored,) = Path(".dvc/cache/files/md5").glob("*/*")
+    about = stored.stat()
+    stored.chmod(0o644)
+    stored.write_text(made.replace("corpus", "copius"))
+    stored.chmod(about.st_mode)
+    if keep_time:
+        os.utime(stored, ns=(about.st_atime_ns, about.st_mtime_ns))
+    Path("data/corpus/one").unlink()
+    _run("corpus@one")
+    assert Path("data/corpus/one").read_text() == made
+    assert Path("times/corpus@one").read_text().count("start") == 2
+
+
 @pytest.mark.fault("F35")
 @pytest.mark.parametrize("left", ["reused", "half written"])
 def test_starts_cleanly_after_a_kill(workspace: Path, left: str) -> None:
