@@ -17,6 +17,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from transformer.files import to_json
+
 SECONDS_BETWEEN_TRIES = 5.0  # to deliver; a new entry brings a try too
 PATIENCE = 60.0  # seconds without a delivery in which nothing fails: importing MLflow and making its tables takes long
 PATIENCE_IF_HELD_UP = 5.0  # seconds for which the end of a stage waits where the last try did not succeed
@@ -42,7 +44,7 @@ class Outbox:
 
     def append(self, line: Entry) -> int:
         """Write a line with one system call; where it ends, in bytes. OSError if that cannot be."""
-        data = json.dumps(line, ensure_ascii=False, default=str).encode() + b"\n"
+        data = to_json(line, indent=None).encode() + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:

@@ -13,7 +13,6 @@ byte that changed on the disk is noticed wherever weights are read.
 """
 
 import hashlib
-import json
 import os
 import re
 from pathlib import Path
@@ -32,7 +31,7 @@ from transformer.checkpoint_files import (
     snapshot_path,
 )
 from transformer.errors import InputError
-from transformer.files import read_json, sha256, whole_file, whole_folder, write_json
+from transformer.files import read_json, sha256, to_json, whole_file, whole_folder, write_json
 
 _HASH = "sha256"  # the key, in the metadata of a safetensors file
 _MEND = "put a good copy in its place or make it again"
@@ -142,7 +141,7 @@ def _difference(path: Path, form: dict[str, str], first: Path, expected: dict[st
 def _hash(tensors: dict[str, Tensor]) -> str:
     """The SHA-256 of names, types, shapes and numbers."""
     digest = hashlib.sha256()
-    digest.update(json.dumps(_form(tensors), sort_keys=True).encode())
+    digest.update(to_json(dict(sorted(_form(tensors).items()))).encode())
     for _, tensor in sorted(tensors.items()):
         digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()

@@ -211,7 +211,7 @@ def test_a_proxy_that_prefect_cannot_use_is_one_line(workspace: Path) -> None:
     out, error = _start("tiny", ALL_PROXY="socks5://127.0.0.1:9").communicate(timeout=120)
     assert out == ""
     assert error == (
-        "error: ALL_PROXY=socks5://127.0.0.1:9: Prefect cannot use it (Using SOCKS proxy, but the 'socksio' package is "
+        "error: ALL_PROXY: Prefect cannot use it (Using SOCKS proxy, but the 'socksio' package is "
         "not installed); name an http:// proxy, or unset it\n"
     )
 
