@@ -1,4 +1,4 @@
-"""What the entries of an outbox do in MLflow. Its library is loaded, and its store opened, when the first one comes.
+"""What the entries of an outbox do in MLflow. Its store is opened when the first one comes.
 
 Runs go to MLFLOW_TRACKING_URI, or to mlflow.db in the project's folder. MLflow alone gives a run its id, and may be
 away when a stage starts: so a run also has a key, made by the stage, which is a tag of it. An id that this store does

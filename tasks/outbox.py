@@ -20,7 +20,7 @@ from filelock import FileLock, Timeout
 from transformer.files import to_json
 
 SECONDS_BETWEEN_TRIES = 5.0  # to deliver; a new entry brings a try too
-PATIENCE = 60.0  # seconds without a delivery in which nothing fails: importing MLflow and making its tables takes long
+PATIENCE = 60.0  # seconds without a delivery in which nothing fails: making the tables of a new database takes long
 PATIENCE_IF_HELD_UP = 5.0  # seconds for which the end of a stage waits where the last try did not succeed
 
 Entry = dict[str, Any]

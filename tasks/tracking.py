@@ -11,7 +11,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class Run:
         self._warned: set[str] = set()
         self._path = RUNS / name / FILE
         self._store = Store()
+        with suppress(Exception):  # the thread tries again, and says what is wrong
+            load()  # here: seconds of importing beside a training would make its first updates slow
         others = [Outbox(path.absolute()) for path in RUNS.glob(f"*/{FILE}") if path != self._path]
         self._courier = Courier(Outbox(self._path.absolute()), others, self._store.deliver, self._warn)
         self._put("start")
@@ -70,16 +72,12 @@ class Run:
 
     def flush(self, patience: float = PATIENCE) -> None:
         """Give MLflow what it has not had yet; a minute without an answer, or seconds where it is known to be away."""
-        load()  # the thread is at it, too; how long that takes says nothing about the server
         self._courier.flush(patience)
 
     def end(self, status: str) -> None:
         """Set the status (FINISHED, FAILED or KILLED), and flush: for seconds at most if asked to stop."""
         self._put("end", status=status)
-        if status == "KILLED":
-            self._courier.flush(PATIENCE_IF_HELD_UP)
-        else:
-            self.flush()
+        self.flush(PATIENCE_IF_HELD_UP if status == "KILLED" else PATIENCE)
         self._courier.close()
 
     def _put_path(self, kind: str, path: Path) -> None:
