@@ -82,16 +82,20 @@ def export(model: Path, corpus: Path, folder: Path) -> None:
 
 
 def read_test(corpus: Path, translator: Translator) -> tuple[list[list[int]], list[str]]:
-    """Of the first sentences of the test split, empty ones left out: their ids, and their references."""
+    """Of the first sentences of the test split, empty and overlong ones left out: their ids, and their references."""
     config = translator.config
     languages = config.source_language, config.target_language
     sources, references = (
         lines[:SENTENCES] for lines in read_parallel(*(corpus / f"test.{language}" for language in languages))
     )
-    pairs = [pair for pair in zip(translator.encode(sources), references, strict=True) if pair[0]]
+    pairs = [
+        (ids, reference)
+        for ids, reference in zip(translator.encode(sources), references, strict=True)
+        if 0 < len(ids) <= translator.most
+    ]
     if not pairs:
         raise InputError(f"{corpus}/test.{languages[0]}: has no text to translate")
-    return [ids for ids, _ in pairs], [line for _, line in pairs]
+    return [ids for ids, _ in pairs], [reference for _, reference in pairs]
 
 
 def bleu(translator: Translator, outputs: list[Hypothesis], references: list[str]) -> Score:

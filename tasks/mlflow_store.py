@@ -25,7 +25,9 @@ PROJECT = "attention-is-all-you-need"
 LONGEST_VALUE = 500  # characters of a parameter that every MLflow server takes
 TRIES = 3  # of an entry, while the store takes others
 SECONDS_LOCKED = 5.0  # for which another writer may hold the database; a write of MLflow takes milliseconds
-SERVING_NEEDS = ("mlflow", "torch", "safetensors", "sentencepiece", "sacremoses", "pydantic", "filelock", "tqdm")
+SERVING_NEEDS = (
+    "mlflow", "torch", "safetensors", "sentencepiece", "sacremoses", "pydantic", "filelock", "regex", "tqdm"
+)  # fmt: skip
 NOISY = ("mlflow", "sqlalchemy", "alembic", "urllib3")  # they log tracebacks of what is tried again here
 
 
