@@ -21,7 +21,7 @@ from flows.waiting import say, waiting
 STATE = Path(".prefect")
 """Whatever Prefect keeps about this checkout: its runs, the services' logs."""
 
-PATIENCE = 120.0  # seconds for a server to answer
+PATIENCE = 600.0  # seconds for a server to answer: starting takes 20 of processor time, which a busy machine has not
 
 
 def check_proxies() -> None:

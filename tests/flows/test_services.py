@@ -27,7 +27,7 @@ def _services(command: str, **environment: str) -> "subprocess.CompletedProcess[
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
 
 
@@ -35,7 +35,7 @@ def _prefect(api: str, *arguments: str) -> str:
     """What people type; it tries again where the server answers 503, as it does while its SQLite file is busy."""
     command = [sys.executable, "-m", "prefect", *arguments]
     environment = {**os.environ, "PREFECT_API_URL": api}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -43,9 +43,9 @@ def _prefect(api: str, *arguments: str) -> str:
 def _start_run(api: str) -> str:
     """The id of a new run of `tiny`, once its first stage has begun."""
     (run,) = re.findall(r"UUID: (\S+)", _prefect(api, "deployment", "run", "reproduce-paper/tiny"))
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + 600
     while not Path("times/corpus@one").exists():
-        assert time.monotonic() < deadline, f"run {run} began no stage within four minutes"
+        assert time.monotonic() < deadline, f"run {run} began no stage within ten minutes"
         time.sleep(0.2)
     return run
 
@@ -66,6 +66,7 @@ def test_down_has_nothing_to_do_where_nothing_is_up(workspace: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> None:
     shutil.copytree(CHECKOUT / "flows", "flows", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CHECKOUT / "prefect.yaml", ".")
@@ -80,7 +81,7 @@ def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> Non
             stderr=subprocess.STDOUT,
         )
     try:
-        deadline = time.monotonic() + 240
+        deadline = time.monotonic() + 600
         while "Ctrl-C" not in log.read_text():
             assert up.poll() is None and time.monotonic() < deadline, log.read_text()
             time.sleep(0.2)
@@ -91,7 +92,7 @@ def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> Non
         run = _start_run(api)
         assert marked("REPRODUCE_RUN", run)
         _prefect(api, "flow-run", "cancel", run)
-        deadline = time.monotonic() + SECONDS_TO_SAVE + 120  # the stage ignores SIGTERM, and is killed
+        deadline = time.monotonic() + SECONDS_TO_SAVE + 600  # the stage ignores SIGTERM, and is killed
         while marked("REPRODUCE_RUN", run):
             assert time.monotonic() < deadline
             time.sleep(0.2)
@@ -101,7 +102,7 @@ def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> Non
         run = _start_run(api)
     finally:
         ended = _services("down")
-        up.wait(240)
-    assert (up.returncode, ended.stdout) == (0, "stopped\n"), log.read_text()
+        up.wait(600)
+    assert (up.returncode, ended.stdout.splitlines()[-1]) == (0, "stopped"), log.read_text()
     assert marked("REPRODUCE_SERVICES", str(workspace)) == []
     assert marked("REPRODUCE_RUN", run) == []
