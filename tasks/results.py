@@ -19,6 +19,7 @@ from tasks.settings import Params, read_params
 from tasks.table3_rows import parse_name
 from transformer.errors import InputError
 from transformer.files import read_json
+from transformer.noted import without_hash
 
 PAPER = Path(__file__).with_name("paper.yaml")
 MEASURED = REPORTS / "layers" / "measured.json"  # by the stage `layers`
@@ -113,7 +114,7 @@ def _with(*keys: str) -> Callable[[Path], dict[str, Any]]:
 
 def read_scores(path: Path) -> dict[str, Any]:
     """A score file; InputError if it is another experiment's, damaged or by an older version, without what is shown."""
-    score = _with("corpus", "scores", "search", "splits", "speed", "ours", "training")(path)
+    score = without_hash(path, _with("corpus", "scores", "search", "splits", "speed", "ours", "training")(path))
     name, scored = path.stem, score["training"].get("experiment")
     if scored != name:
         raise InputError(f"{path}: has the scores of {scored}, not of {name}; delete it, or give it that name")

@@ -24,8 +24,10 @@ from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, write_json
+from transformer.noted import check_files, with_hash
 
 SECTIONS = ("corpus",)
+SPLITS = ("valid", "test")
 LOGGED = ("bleu", "bleu_lowercase", "bleu_lowercase_tokens", "bleu_paper", "chrf", "ter")  # in MLflow, for each split
 LOGGED_OF_TREES = ("recall", "precision", "f1", "complete_match")
 
@@ -38,6 +40,10 @@ def main() -> None:
     translation = read_json(outputs / "translation.json")
     training = translation["training"]
     description = read_json(corpus / "corpus.json")
+    languages = description["languages"].values()
+    check_files(corpus, description["sha256"], [f"{split}.{code}" for split in SPLITS for code in languages])
+    noted = translation.pop("sha256", {})
+    check_files(outputs, noted, noted)
     page = REPORTS / "outputs" / f"{experiment}.md"
     title = f"{experiment} on {description['test_set']}"
     with tracked(experiment, training["mlflow_run"]) as run:
@@ -46,7 +52,8 @@ def main() -> None:
         for path in written:
             run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
-        write_json(REPORTS / "scores" / f"{experiment}.json", {"corpus": about, "scores": scores, **translation})
+        facts = {"corpus": about, "scores": scores, **translation}
+        write_json(REPORTS / "scores" / f"{experiment}.json", with_hash(facts))
         # The flow's note of an earlier failure is true no more.
         (REPORTS / "failures" / f"score@{experiment}.json").unlink(missing_ok=True)
         run.metrics(training["update"], logged)

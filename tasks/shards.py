@@ -34,6 +34,7 @@ from tasks.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.settings import ShardSettings, key_argument, read_corpus
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, resumed_folder, sha256, write_json
+from transformer.noted import check_files
 from transformer.progress import bar, every
 from transformer.settings import TextSettings
 from transformer.subwords import Subwords
@@ -53,11 +54,12 @@ LIBRARIES = ("numpy", "pyarrow", "regex", "sacremoses", "sentencepiece")
 def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Path, processes: int = 1) -> None:
     """Write the folder `out` from train and valid of `corpus`; the same input gives the same bytes.
 
-    InputError if the files have not the lines that corpus.json says, or if no pair of a split is left within the bounds
+    InputError if the files are not those that corpus.json describes, or if no pair of a split is left within the bounds
     of the settings.
     """
     description = read_json(corpus / "corpus.json")
     languages = description["languages"]["source"], description["languages"]["target"]
+    check_files(corpus, description.get("sha256", {}), [f"{split}.{code}" for split in SPLITS for code in languages])
     model = Subwords(subwords / "subwords.model")
     text = TextSettings(**read_json(subwords / "subwords.json")["text"])
     made_from = {"corpus": sha256(corpus / "corpus.json"), "subwords": model.sha256, "text": text.model_dump()}

@@ -36,6 +36,7 @@ from tasks.settings import SubwordSettings, key_argument, read_corpus
 from transformer.bpe import Bpe
 from transformer.errors import InputError, run_main
 from transformer.files import read_json, whole_folder, write_json
+from transformer.noted import check_files
 from transformer.progress import every, track
 from transformer.settings import TextSettings
 from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
@@ -53,14 +54,15 @@ LINES_AT_ONCE = 100_000  # whose words are counted together
 def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, out: Path) -> None:
     """Learn from the train split of `corpus`, prepared, and write the folder `out`.
 
-    The same input gives the same bytes. InputError if the text does not yield so large a vocabulary, or if its
-    characters alone do not fit in it.
+    The same input gives the same bytes. InputError if the text does not yield so large a vocabulary, if its characters
+    alone do not fit in it, or if it is damaged.
     """
     description = read_json(corpus / "corpus.json")
     languages = description["languages"]
     lines = 2 * description["pairs"]["train"]
     used = min(lines, settings.sample)
     codes = languages["source"], languages["target"]
+    check_files(corpus, description.get("sha256", {}), [f"train.{code}" for code in codes])
     chosen = _choose([corpus / f"train.{code}" for code in codes], lines, used, settings.seed)
     preparations = [Preparation(text, code) for code in codes]
     symbols: set[str] = set()

@@ -6,7 +6,7 @@ data/corpora/C/{valid,test}.*  models/E/
   -> outputs/E/valid.TARGET  test.TARGET    line i translates line i
      outputs/E/valid.tokens.TARGET  ...     the same as tokens, if the model was trained on such
      outputs/E/valid.cut.txt  test.cut.txt  numbers of the lines that the search's length limit cut
-     outputs/E/translation.json             counts, perplexities, seconds, and what training.json of the model says
+     outputs/E/translation.json             counts, perplexities, seconds, hashes, and the model's training.json
 
 Where the target is trees, tasks/parse.py says what is written.
 """
@@ -21,7 +21,8 @@ from tasks.paths import CORPORA, MODELS, OUTPUTS
 from tasks.settings import key_argument, read_experiment
 from tasks.tracking import tracked
 from transformer.errors import run_main
-from transformer.files import read_json, whole_folder, write_json
+from transformer.files import read_json, sha256, whole_folder, write_json
+from transformer.noted import check_files
 from transformer.parser import Parser
 from transformer.perplexity import perplexity
 from transformer.subwords import UNK
@@ -46,9 +47,15 @@ def main() -> None:
 
 
 def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Write the outputs folder; returns the counts and times that stand in translation.json."""
+    """Write the outputs folder; returns the counts and times that stand in translation.json.
+
+    InputError names a file of the corpus that is damaged.
+    """
     translator = Translator.load(model)
     config = translator.config
+    noted = read_json(corpus / "corpus.json").get("sha256", {})
+    languages = config.source_language, config.target_language
+    check_files(corpus, noted, [f"{split}.{code}" for split in ("valid", "test") for code in languages])
     with whole_folder(folder) as temporary:
         splits = (parse_splits if config.text.trees else translate_splits)(translator, corpus, temporary)
         seconds, sentences = (sum(split[key] for split in splits.values()) for key in ("seconds", "sentences"))
@@ -60,7 +67,8 @@ def translate(corpus: Path, model: Path, training: dict[str, Any], folder: Path)
             "speed": sentences / seconds,
             "ours": _ours(translator),
         }
-        write_json(temporary / "translation.json", {**facts, "training": training})
+        noted = {path.name: sha256(path) for path in sorted(temporary.iterdir())}
+        write_json(temporary / "translation.json", {**facts, "training": training, "sha256": noted})
     return facts
 
 

@@ -262,3 +262,26 @@ def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> Non
     assert "training.warmup changed" in done.stderr
     (old,) = project.glob("runs/small/old-*")
     assert list(old.glob("checkpoint-*"))
+
+
+@pytest.mark.parametrize(
+    ("path", "reader"),
+    [
+        ("data/corpora/made-up/train.xx", "subwords made-up"),
+        ("data/corpora/made-up/train.en", "shards made-up"),
+        ("outputs/small/test.xx", "score small"),
+        ("reports/scores/small.json", "report"),
+    ],
+)
+def test_a_flipped_byte_is_named_by_the_next_that_reads_it(by_dvc: tuple[Path, str], path: str, reader: str) -> None:
+    project, _ = by_dvc
+    file = project / path
+    before = file.read_bytes()
+    place = before.index(b"1" if file.suffix == ".json" else b"a", 100)
+    file.write_bytes(before[:place] + bytes([before[place] ^ 2]) + before[place + 1 :])
+    try:
+        done = run("python", "-m", *f"tasks.{reader}".split(), cwd=project)
+        assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+        assert done.stderr.splitlines()[-1].startswith(f"error: {path}: ")
+    finally:
+        file.write_bytes(before)
