@@ -110,4 +110,4 @@ def environment(**extra: str) -> dict[str, str]:
 
 def run(*command: str, cwd: Path, **extra: str) -> subprocess.CompletedProcess[str]:
     """Run a command there and return what it printed; the exit code is the caller's to judge."""
-    return subprocess.run(command, cwd=cwd, env=environment(**extra), capture_output=True, text=True, timeout=240)
+    return subprocess.run(command, cwd=cwd, env=environment(**extra), capture_output=True, text=True)
