@@ -4,13 +4,12 @@ DVC looks at times and sizes, which a byte that a disk has lost leaves as they w
 """
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from transformer.errors import InputError
-from transformer.files import sha256
+from transformer.files import sha256, to_json
 
 KEY = "sha256"
 
@@ -42,6 +41,4 @@ def check_files(folder: Path, noted: Mapping[str, str], names: Iterable[str]) ->
 
 
 def _hash(facts: dict[str, Any]) -> str:
-    # As it is when it has been read, in which all keys are strings.
-    text = json.dumps(json.loads(json.dumps(facts)), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(to_json(facts).encode()).hexdigest()
