@@ -1,6 +1,5 @@
 """A training that is killed at random moments ends as one that never was."""
 
-import re
 import secrets
 import subprocess
 import sys
@@ -8,16 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.workspace import ROOT
+from transformer.files import read_json
+
 
 @pytest.mark.slow
-def test_killed_twenty_times_it_ends_with_the_same_weights_bit_for_bit() -> None:
-    seed = secrets.randbelow(10**6)
-    print(f"seed {seed}: python -m tests.kill_at_random --kills 20 --seed {seed}")
+def test_killed_twenty_times_it_ends_with_the_same_weights_bit_for_bit(tmp_path: Path) -> None:
+    seed = str(secrets.randbelow(10**6))
+    command = ["-m", "tests.faults", "--only", "trainings", "--kills", "20", "--seed", seed]
+    print("python", *command)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.kill_at_random", "--kills", "20", "--seed", str(seed)],
-        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=280,
+        [sys.executable, *command, f"--folder={tmp_path}", f"--out={tmp_path / 'faults.md'}"],
+        cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    kills, in_a_save = (int(re.search(rf"{name}=(\d+)", done.stdout)[1]) for name in ("kills", "in_a_save"))  # type: ignore[index]
-    assert kills >= 20
-    assert in_a_save >= 1
+    facts = read_json(tmp_path / "trainings.json")["facts"]
+    assert facts["kills"] >= 20
+    assert facts["in a save"] >= 1

@@ -1,32 +1,27 @@
 """Kill a small training at random moments, start it again each time, and compare it with one that was left alone.
 
-    python -m tests.kill_at_random --kills 200 --seed 7
-
 Each training runs in a process group of its own, which gets SIGKILL from here after a time drawn from the seed: while
 it starts, in an update, in a save, between epochs. One that reaches its end must hold what the uninterrupted one
 holds, bit for bit; then the next begins, until there were as many kills as asked for, one of them or more in a save
 (its temporary folder is still there) and one or more at the end of an epoch.
 """
 
-import argparse
 import multiprocessing
 import os
 import random
-import secrets
+import shutil
 import signal
 import sys
-import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch._dynamo  # an optimiser loads it, which in each training would take a second
 
+from tests.faults.part import Part
 from tests.transformer.conftest import SMALL, VOCABULARY, backwards
 from transformer.batches import plan_epoch
-from transformer.checkpoint_files import checkpoints, snapshots
 from transformer.errors import InputError
 from transformer.files import read_json, sha256
 from transformer.settings import TrainingSettings
@@ -43,17 +38,6 @@ COUNTED = ("update", "epoch", "batch", "flops", "source_tokens", "target_tokens"
 # A Python that starts with torch takes seconds. Here each training is forked from this process, which has loaded it
 # and computes nothing itself.
 PROCESSES = multiprocessing.get_context("fork")
-
-
-@dataclass
-class Outcome:
-    """What was done to the trainings."""
-
-    kills: int = 0
-    in_a_save: int = 0
-    at_the_end_of_an_epoch: int = 0
-    trainings: int = 0
-    different: list[str] = field(default_factory=list)  # what did not end as in the uninterrupted training
 
 
 def train(folder: Path) -> None:
@@ -98,55 +82,47 @@ def result(folder: Path) -> dict[str, Any]:
     }
 
 
-def look(folder: Path, batches: int, outcome: Outcome) -> None:
+def look(folder: Path, batches: int, part: Part) -> None:
     """Note where a kill has hit."""
-    outcome.kills += 1
-    outcome.in_a_save += any(folder.glob(".checkpoint-*.tmp"))
+    part.count("kills")
+    part.facts["in a save"] += any(folder.glob(".checkpoint-*.tmp"))
     try:
         newest = read_json(checkpoints(folder)[-1] / "progress.json")
     except (IndexError, InputError):
         return
-    outcome.at_the_end_of_an_epoch += newest["batch"] == batches
+    part.facts["at the end of an epoch"] += newest["batch"] == batches
 
 
-def kill_at_random(kills: int, seed: int, folder: Path) -> Outcome:
+def trainings(folder: Path, kills: int, seed: int) -> Part:
     """Kill trainings in `folder` at moments drawn from the seed until there were `kills` of them."""
+    part = Part("trainings", "Kills of a single training")
+    part.done = (
+        f"A training of {UPDATES} updates that saves after about every second one is killed (SIGKILL) at moments drawn "
+        "from a sixth of its time, and started again. At its end it must hold what one holds that was left alone: "
+        "weights, moments, snapshots, what was counted, to the bit."
+    )
+    part.facts = {"kills": 0, "in a save": 0, "at the end of an epoch": 0}
     draw = random.Random(seed)
     pairs = backwards(40, seed=1)
     lengths = pairs.source_lengths + 1, pairs.target_lengths + 1
     batches = len(plan_epoch(*lengths, SETTINGS.tokens_per_update, SETTINGS.seed, 0))
-    alone = folder / "alone"
+    place = folder / "trainings"
+    shutil.rmtree(place, ignore_errors=True)
     started = time.monotonic()
-    live(alone, None)
+    live(place / "alone", None)
     longest = LONGEST_LIFE * (time.monotonic() - started)
-    outcome = Outcome()
-    while outcome.kills < kills or not outcome.in_a_save or not outcome.at_the_end_of_an_epoch:
-        outcome.trainings += 1
-        killed = folder / f"killed-{outcome.trainings}"
+    while part.facts["kills"] < kills or not part.facts["in a save"] or not part.facts["at the end of an epoch"]:
+        part.count("trainings")
+        killed = place / f"killed-{part.facts['trainings']}"
         while not live(killed, draw.uniform(0.0, longest)):
-            look(killed, batches, outcome)
-        expected, found = result(alone), result(killed)
-        outcome.different += [
-            f"{killed}: {key}: {found.get(key)} instead of {expected.get(key)}"
+            look(killed, batches, part)
+        expected, found = result(place / "alone"), result(killed)
+        part.faults += [
+            f"{killed.name}: {key}: {found.get(key)} instead of {expected.get(key)}"
             for key in expected | found
             if expected.get(key) != found.get(key)
         ]
-    return outcome
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.kill_at_random", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--kills", type=int, default=200, help="at least so many (default: %(default)s, some minutes)")
-    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**6), help="of the moments; drawn if not given")
-    arguments = parser.parse_args()
-    print(f"seed {arguments.seed}", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        outcome = kill_at_random(arguments.kills, arguments.seed, Path(folder))
-    print(outcome)
-    sys.exit(1 if outcome.different else 0)
-
-
-if __name__ == "__main__":
-    main()
+        part.write(folder)
+    part.complete = True
+    part.write(folder)
+    return part
