@@ -13,9 +13,9 @@ def report(parts: list[Part], about: dict[str, Any]) -> str:
     rows = [[part.title, _facts(part), str(len(part.faults))] for part in parts]
     head = [
         "# Faults done on purpose",
-        f"Written by `python -m tests.faults` (seed {about['seed']}) at commit "
-        f"`{short_commit(about['commit'])}`, begun {about['date']}, on {about['machine']}; not edited. What it does is in `tests/faults/`. A small corpus and "
-        "model go through the whole pipeline while things happen to it. What must not be is called a fault below: "
+        f"Written by `python -m tests.faults` (seed {about['seed']}) at commit `{short_commit(about['commit'])}`, "
+        f"begun {about['date']}, on {about['machine']}; not edited. What it does is in `tests/faults/`. A small corpus "
+        "and model go through the whole pipeline while things happen to it. What must not be is called a fault below: "
         f"there {'is 1' if count == 1 else f'are {count}'}.",
         table(["what", "counted", "faults"], rows),
     ]
