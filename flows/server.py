@@ -30,9 +30,8 @@ def check_proxies() -> None:
         httpx.Client().close()
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         names = [name for name, value in os.environ.items() if value and name.lower().endswith("_proxy")]
-        named = ", ".join(
-            name for name in names if name.lower() != "no_proxy"
-        )  # not its value, which may hold a password
+        # Their names alone: an address may hold a password.
+        named = ", ".join(name for name in names if name.lower() != "no_proxy")
         reason = str(error).partition(".")[0]
         raise BadInput(f"{named}: Prefect cannot use it ({reason}); name an http:// proxy, or unset it") from None
 
