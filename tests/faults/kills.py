@@ -31,6 +31,7 @@ from tests.faults.pipeline import (
 TITLE = "Kills at random moments"
 SHARE_OF_TERM = 0.2  # of the kills; the others are SIGKILL
 LATER = 1.1  # a moment is drawn from the time that is left in an undisturbed run, and a little beyond
+LONGEST_LIFE = 1 / 4  # of that run: so many kills hit one start of the command, which takes a good part of the time
 TO_END = 120.0  # seconds in which what has been told to end is gone
 TRIES = 5  # of a command that nothing happens to, in a row
 
@@ -47,8 +48,9 @@ def kills(pipeline: Pipeline, count: int, seed: int) -> Part:
         "Everything that the command has started is looked at, one kind is drawn (or all of it, as in a power cut), "
         f"and one process of it is killed: {SHARE_OF_TERM:.0%} of the kills are SIGTERM, the others SIGKILL. If the "
         "command is gone then, it is started again at once, beside what outlived it. Moments are drawn from the time "
-        f"that the rest takes undisturbed (all of it: {times['end']:.0f} s). At its end a round's results are compared "
-        "with those of the undisturbed run, by their SHA-256; times, dates, names of runs and machines do not count."
+        f"that the rest takes undisturbed, up to {LONGEST_LIFE:.0%} of the whole ({times['end']:.0f} s). At its end a "
+        "round's results are compared with those of the undisturbed run, by their SHA-256; times, dates, names of runs "
+        "and machines do not count."
     )
     part.head = ["kill", "second", "stage", "killed", "signal"]
     part.more_head = ["after kill", "ended with", "last line"]
@@ -91,7 +93,8 @@ def _round(
     while True:
         more = part.facts.get("kills", 0) < count
         try:
-            ended = job.end(draw.uniform(0, LATER * _left(project, times)) if more else LONGEST)
+            longest = LATER * min(_left(project, times), LONGEST_LIFE * times["end"])
+            ended = job.end(draw.uniform(0, longest) if more else LONGEST)
         except subprocess.TimeoutExpired:
             if not more:
                 raise Stuck(f"did not end in {LONGEST:.0f} s") from None
