@@ -70,11 +70,12 @@ def resumed_folder(path: Path, made_from: Any) -> Iterator[Path]:
     if unfinished.exists() and not (folder.exists() and record.exists() and read_json(record) == made_from):
         record.unlink(missing_ok=True)  # first: nothing is gone on with of which a kill here leaves only some
         shutil.rmtree(unfinished)
-    folder.mkdir(parents=True, exist_ok=True)
-    remove_unfinished(folder)
-    write_json(record, made_from)
-    yield folder
-    _take_place(folder, path)
+    with _errors_name(path, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_unfinished(folder)
+        write_json(record, made_from)
+        yield folder
+        _take_place(folder, path)
     shutil.rmtree(unfinished)
 
 

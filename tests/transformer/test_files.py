@@ -153,6 +153,9 @@ def test_the_error_of_a_disk_names_the_file_that_the_user_knows(tmp_path: Path) 
     with pytest.raises(OSError, match="No space") as caught, whole_file(tmp_path / "a.txt"):
         raise OSError(errno.ENOSPC, "No space left on device")  # as a write does, which knows no name
     assert caught.value.filename == str(tmp_path / "a.txt")
+    with pytest.raises(OSError, match="No space") as caught, resumed_folder(tmp_path / "b", {}):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert caught.value.filename == str(tmp_path / "b")
     with pytest.raises(FileNotFoundError) as caught, whole_folder(tmp_path / "a") as temporary:
         (temporary / "b" / "c.txt").write_text("")
     assert caught.value.filename == str(tmp_path / "a" / "b" / "c.txt")
