@@ -46,12 +46,11 @@ def evaluate(model: Path, source: Path, reference: Path) -> dict[str, Any]:
         if path.is_dir() or not path.exists():
             raise InputError(f"{path}: {'is a folder' if path.is_dir() else 'no such file'}")
     sources, references = zip(*read_pairs([source, reference]), strict=True)
+    check_not_tokenised(str(reference), list(references))  # before minutes of search, as what follows
     translator = Translator.load(model)
     config = translator.config
     if config.text.trees:
         raise InputError(f"{model}: this model parses; trees are scored with `python -m tasks.evalb`")
-    # Before minutes of search: can it be scored?
-    check_not_tokenised(str(reference), list(references))
     bleu_metric(config.target_language, list(references))
     prepared = translator.decode(translator.search(list(sources), show=True))
     tokens = prepared if config.text.tokenise != "none" else None
