@@ -64,11 +64,12 @@ def told_of_lock(pid: int, log: Log) -> Iterator[None]:
     def look() -> None:
         before = told = None
         while not done.wait(SECONDS_UNTOLD):
-            now = holder(FOLDER)
-            if now and now == before and now not in (pid, told) and not _works(pid):
-                log(f"waiting: process {now} has locked this folder for DVC ({FOLDER})")
-                told = now
-            before = now
+            with suppress(OSError, ValueError, psutil.Error):  # what cannot be looked at is not told
+                now = holder(FOLDER)
+                if now and now == before and now not in (pid, told) and not _works(pid):
+                    log(f"waiting: process {now} has locked this folder for DVC ({FOLDER})")
+                    told = now
+                before = now
 
     thread = Thread(target=copy_context().run, args=(look,))
     thread.start()

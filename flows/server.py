@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 from prefect.settings import PREFECT_API_URL, get_current_settings, temporary_settings
@@ -41,12 +42,13 @@ def server() -> Iterator[None]:
     """Within it flows report to the server that the environment or Prefect's profile names, or to a temporary one."""
     url = get_current_settings().api.url
     if url:
-        with waiting(say, f"waiting for the Prefect server at {url}"):
+        host = urlsplit(url).netloc.rpartition("@")[2]  # the address may hold a password
+        with waiting(say, f"waiting for the Prefect server at {host}"):
             there = answers(url)
         if there:
             yield
             return
-        print(f"no Prefect server answers at {url}; using a temporary one", file=sys.stderr, flush=True)
+        print(f"no Prefect server answers at {host}; using a temporary one", file=sys.stderr, flush=True)
     with temporary_settings({PREFECT_API_URL: _start_temporary_server()}):
         yield
 

@@ -121,7 +121,7 @@ def _stall_told(url: str, part: Path, name: str) -> Iterator[None]:
         nonlocal size, told
         before, size = size, _bytes(part)
         if size == before and not told:
-            print(f"{name}: waiting for {urlsplit(url).netloc}", file=sys.stderr, flush=True)
+            print(f"{name}: waiting for {urlsplit(url).netloc.rpartition('@')[2]}", file=sys.stderr, flush=True)
             told = True
 
     with every(SECONDS_UNTOLD, look):

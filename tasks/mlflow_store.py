@@ -47,10 +47,12 @@ class Store:
         """
         self._check_unlocked()
         run_id = self._run_id(entry)
-        act = {
+        acts = {
             "start": self._start, "parameters": self._parameters, "metrics": self._metrics, "tags": self._tags,
             "artifact": self._artifact, "model": self._model, "end": self._end,
-        }[entry["kind"]]  # fmt: skip
+        }  # fmt: skip
+        if (act := acts.get(entry["kind"])) is None:
+            raise Refused(f"{entry['kind']}: another version's, not known here")
         for _ in range(TRIES):
             try:
                 act(run_id, entry)
@@ -58,7 +60,11 @@ class Store:
             except Exception as error:
                 why = error
                 self._check_unlocked()
-                self._client.set_tag(run_id, "experiment", entry["experiment"])  # raises if nothing can be written
+                try:
+                    self._client.set_tag(run_id, "experiment", entry["experiment"])
+                except Exception:  # nothing can be written; or the run has been deleted, and is to be found anew
+                    self.ids.pop(entry["run"], None)
+                    raise
         raise Refused(f"{entry['kind']}: {why}")
 
     def _check_unlocked(self) -> None:

@@ -6,7 +6,6 @@ there whatever becomes of the server. The lock beside it is held by the process 
 """
 
 import errno
-import json
 import os
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from transformer.files import to_json
+from transformer.files import from_json, to_json
 
 SECONDS_BETWEEN_TRIES = 5.0  # to deliver; a new entry brings a try too
 PATIENCE = 60.0  # seconds without a delivery in which nothing fails: making the tables of a new database takes long
@@ -44,7 +43,7 @@ class Outbox:
 
     def append(self, line: Entry) -> int:
         """Write a line with one system call; where it ends, in bytes. OSError if that cannot be."""
-        data = to_json(line, indent=None).encode() + b"\n"
+        data = to_json(line, indent=None).encode(errors="backslashreplace") + b"\n"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -99,7 +98,7 @@ class Outbox:
                     break
                 self._read_to += len(line)
                 try:
-                    entry = json.loads(line)
+                    entry = from_json(line)
                 except ValueError:
                     continue  # torn
                 if "delivered" in entry:
@@ -174,9 +173,15 @@ class Courier:
 
     def _deliver_of_others(self) -> bool:
         try:
-            self.others = [other for other in self.others if other.deliver_next(self.deliver)]
+            self.others = [other for other in self.others if self._deliver_of(other)]
         except Refused:
             raise
         except Exception:  # no concern of this stage: the next one tries them again
             self.others = []
         return bool(self.others)
+
+    def _deliver_of(self, other: Outbox) -> bool:
+        try:
+            return other.deliver_next(self.deliver)
+        except Timeout:  # the process that it belongs to delivers it
+            return False

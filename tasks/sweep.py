@@ -154,8 +154,9 @@ def _known_points(record: Path, made_from: dict[str, Any]) -> dict[Point, dict[s
     """The points of a record that was made from the same; none of another."""
     known, fields = read_json(record), SearchSettings.model_fields
     # Records without a format are of format 1; they named source files too.
-    libraries = {name: one for name, one in known["made_from"]["made_by"].items() if name in LIBRARIES}
-    if {"format": 1, "tokeniser": "13a", **known["made_from"], "made_by": libraries} != made_from:
+    of_known = known.get("made_from", {})
+    libraries = {name: one for name, one in of_known.get("made_by", {}).items() if name in LIBRARIES}
+    if {"format": 1, "tokeniser": "13a", **of_known, "made_by": libraries} != made_from:
         return {}
     return {
         Point(one["last"], SearchSettings(**{key: one[key] for key in fields if key in one})): one

@@ -6,6 +6,7 @@ artifacts (training.json), so that each stage adds to the run of the training wh
 away for all of the training, that is a key, by which MLflow finds the run that is made later.
 """
 
+import re
 import signal
 import sys
 import time
@@ -88,7 +89,7 @@ class Run:
         now = int(time.time() * 1000)
         try:
             self._courier.put({"kind": kind, "run": self.key, "experiment": self.name, "time": now, **facts})
-        except OSError as error:
+        except (OSError, ValueError) as error:
             self._warn_once(error, "MLflow will lack what cannot be written there")
 
     def _warn(self, error: Exception) -> None:
@@ -98,7 +99,8 @@ class Run:
     def _warn_once(self, error: Exception, rest: str) -> None:
         if rest not in self._warned:
             self._warned.add(rest)
-            print(f"warning: MLflow: {' '.join(str(error).split())[:200]}; {rest}", file=sys.stderr, flush=True)
+            why = re.sub(r"//[^/@\s]+@", "//", " ".join(str(error).split()))  # an address may hold a password
+            print(f"warning: MLflow: {why[:200]}; {rest}", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
 from transformer.errors import InputError
 
@@ -48,14 +49,14 @@ def read_yaml(path: Path) -> Any:
         node = loader.get_single_node()
         plain = {text: place for text, *place in reversed(list(_plain(node, "", set())))}
         content = loader.construct_document(node) if node else None
+        listing = "".join(f"- {text}\n" for text in plain)
+        both = yaml.load(listing, SafeLoader) or [], YAML(typ="safe").load(listing) or []
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; run this from the project's folder") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, YAMLError, ValueError) as error:  # a date with a month 13 is a ValueError
         raise InputError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from None
-    listing = "".join(f"- {text}\n" for text in plain)
-    both = yaml.load(listing, SafeLoader) or [], YAML(typ="safe").load(listing) or []
     for (text, (key, line)), ours, theirs in zip(plain.items(), *both, strict=True):
         if repr(ours) != repr(theirs):
             raise InputError(

@@ -8,6 +8,7 @@ Other names are a user's own and are left alone. Only what is older than a check
 damaged checkpoint does not count among those that are kept. This module needs no torch.
 """
 
+import errno
 import re
 import sys
 from pathlib import Path
@@ -17,8 +18,8 @@ from transformer.files import move_aside, read_json, remove, sha256
 
 KEPT_CHECKPOINTS = 2
 CHECKPOINT_FILES = ("weights.safetensors", "optimizer.safetensors", "progress.json", "settings.json")
-_CHECKPOINT = re.compile(r"checkpoint-(\d{8,})")
-_SNAPSHOT = re.compile(r"snapshot-(\d{8,})\.safetensors")
+_CHECKPOINT = re.compile(r"checkpoint-([0-9]{8}|[1-9][0-9]{8,})")
+_SNAPSHOT = re.compile(r"snapshot-([0-9]{8}|[1-9][0-9]{8,})\.safetensors")
 
 
 def checkpoint_path(folder: Path, update: int) -> Path:
@@ -101,9 +102,9 @@ def damage(checkpoint: Path) -> str | None:
         return None
     except InputError:
         return "sha256.json: missing or not JSON"
-    except PermissionError:
-        raise  # nothing is damaged
     except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO):
+            raise  # no right, too many open files, a server that is away: nothing of that is damage
         return f"{Path(error.filename or checkpoint).name}: {error.strerror}"
 
 

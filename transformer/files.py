@@ -18,8 +18,6 @@ from filelock import FileLock
 from transformer.errors import InputError
 from transformer.progress import waiting
 
-NO_NUMBERS = ("Infinity", "-Infinity", "NaN")  # not in JSON, whatever Python's library writes and reads
-
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
@@ -142,10 +140,7 @@ def locked(path: Path, line: str, seconds: float = -1) -> AbstractContextManager
 
 
 def to_json(value: Any, indent: int | None = 2) -> str:
-    """JSON that every program reads. A value of a dict that JSON has no number for is its name, such as "Infinity".
-
-    ValueError for one in a list, from where `read_json` would not bring it back.
-    """
+    """JSON that every program reads. A number that JSON lacks is a dict of its name, {"float": "Infinity"}."""
     return json.dumps(_named(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
@@ -153,10 +148,15 @@ def _named(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _named(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [one if isinstance(one, float) else _named(one) for one in value]
+        return [_named(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        return {"float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     return value
+
+
+def from_json(text: str | bytes) -> Any:
+    """What `to_json` wrote; ValueError if it is no JSON."""
+    return json.loads(text, object_hook=lambda found: float(found["float"]) if found.keys() == {"float"} else found)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -166,13 +166,9 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Read a JSON file, with the numbers that `to_json` named; InputError if it is missing or damaged."""
-
-    def numbers(found: dict[str, Any]) -> dict[str, Any]:
-        return {key: float(value) if value in NO_NUMBERS else value for key, value in found.items()}
-
+    """Read a JSON file that `to_json` made; InputError if it is missing or damaged."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"), object_hook=numbers)
+        return from_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except ValueError as error:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from prefect.client.orchestration import get_client
@@ -235,7 +236,7 @@ def test_two_flows_at_once_on_one_workspace_without_a_server(workspace: Path) ->
     assert [flow.returncode for flow in flows] == [0, 0], outputs
     assert Path("times/corpus@one").read_text().count("start") == 1
     for _, error in outputs:
-        assert error == f"no Prefect server answers at {DEAD_SERVER}; using a temporary one\n"
+        assert error == f"no Prefect server answers at {urlsplit(DEAD_SERVER).netloc}; using a temporary one\n"
     assert any("corpus@one | " in out for out, _ in outputs)  # on a slow machine one may come when all is done
     assert "locked" not in Path(".prefect/temporary_server.log").read_text()
 

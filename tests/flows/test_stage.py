@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 import yaml
 from zc.lockfile import LockFile
 
+from flows.cache import distrust
 from flows.errors import BadInput, StageError
 from flows.locks import FOLDER
 from flows.stage import Run, check_input, run_command, run_stage
@@ -132,6 +134,16 @@ def test_a_damaged_object_of_the_cache_is_made_anew_and_not_restored(workspace: 
     _run("corpus@one")
     assert Path("data/corpus/one").read_text() == made
     assert Path("times/corpus@one").read_text().count("start") == 2
+
+
+def test_objects_of_another_user_are_left_as_they_are(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run("corpus@one")
+
+    def refuse(*arguments: object, **more: object) -> None:
+        raise PermissionError(errno.EPERM, "not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    distrust()
 
 
 @pytest.mark.fault("F35")

@@ -127,6 +127,31 @@ def test_what_others_were_left_with_comes_after_its_own(tmp_path: Path) -> None:
     assert got == [1, 2]
 
 
+def test_what_another_process_delivers_itself_keeps_nothing_else_back(tmp_path: Path) -> None:
+    left = [Outbox(tmp_path / f"{name}.jsonl") for name in ("busy", "free")]
+    for outbox in left:
+        outbox.put({"from": outbox.path.stem})
+    got, done = [], threading.Event()
+
+    def deliver(entry: Entry) -> None:
+        got.append(entry["from"])
+        done.set()
+
+    own = Outbox(tmp_path / "o.jsonl")
+    with FileLock(tmp_path / "busy.lock"):
+        courier = Courier(own, [Outbox(outbox.path) for outbox in left], deliver, lambda error: pytest.fail(str(error)))
+        assert done.wait(100)
+        courier.close()
+    assert got == ["free"]
+
+
+def test_a_name_that_is_no_text_can_be_logged(tmp_path: Path) -> None:
+    """As of a folder in Latin-1, in an error line."""
+    outbox = Outbox(tmp_path / "o.jsonl")
+    outbox.put({"error": "caf\udce9: no such file", "loss": float("inf")})
+    assert pending(outbox.path) == [{"error": "caf\udce9: no such file", "loss": float("inf")}]
+
+
 def test_the_file_tells_people_what_was_logged(tmp_path: Path) -> None:
     path = tmp_path / "o.jsonl"
     Outbox(path).put({"kind": "metrics", "values": {"loss": float("nan"), "naïve": 1.5}})

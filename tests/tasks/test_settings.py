@@ -287,6 +287,14 @@ def test_what_dvc_reads_otherwise_is_refused_with_key_and_line(tmp_path: Path, l
         read_params(path)
 
 
+@pytest.mark.parametrize("value", ["2024-13-01", "0x_", "0b_"])
+def test_what_a_parser_cannot_make_a_value_of_is_one_line(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(f"a: {value}\n")
+    with pytest.raises(InputError, match=r"params\.yaml: not valid YAML"):
+        read_yaml(path)
+
+
 def test_what_both_parsers_read_alike_is_read(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
     path.write_text(

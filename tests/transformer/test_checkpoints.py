@@ -1,5 +1,6 @@
 """What a checkpoint holds, and what is left of one that was being written when its process was killed."""
 
+import errno
 import json
 import shutil
 import signal
@@ -14,6 +15,7 @@ from safetensors.torch import save_file
 
 from tests.transformer.conftest import stop_after
 from tests.workspace import ROOT, environment
+from transformer import checkpoint_files
 from transformer.batches import plan_epoch
 from transformer.checkpoint_files import (
     checkpoint_path,
@@ -131,6 +133,21 @@ def test_a_damaged_checkpoint_between_good_ones_does_not_count_as_kept(make_trai
     assert [update_of(path) for path in checkpoints(folder)] == [2, 6]
 
 
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ESTALE, errno.EACCES])
+def test_a_checkpoint_that_cannot_be_read_now_is_not_taken_for_damaged(
+    make_trainer: Make, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    folder = some_checkpoints(make_trainer, 4).folder
+
+    def fails(path: Path) -> str:
+        raise OSError(number, "not now", str(path))
+
+    monkeypatch.setattr(checkpoint_files, "sha256", fails)
+    with pytest.raises(OSError, match="not now"):
+        set_aside_damaged(folder)
+    assert [update_of(path) for path in checkpoints(folder)] == [2, 4]
+
+
 def test_where_all_checkpoints_are_damaged_the_user_decides(make_trainer: Make) -> None:
     folder = some_checkpoints(make_trainer, 4).folder
     for path in checkpoints(folder):
@@ -143,7 +160,13 @@ def test_where_all_checkpoints_are_damaged_the_user_decides(make_trainer: Make) 
 
 def test_what_is_no_checkpoint_or_snapshot_is_left_alone(make_trainer: Make) -> None:
     folder = some_checkpoints(make_trainer).folder
-    names = ["checkpoint-00000006.tmp", "checkpoint-6", "snapshot-00000003.safetensors.bak", "snapshot-old.safetensors"]
+    names = [
+        "checkpoint-00000006.tmp",
+        "checkpoint-6",
+        "checkpoint-000000006",
+        "snapshot-00000003.safetensors.bak",
+        "snapshot-old.safetensors",
+    ]
     for name in names:
         (folder / name).write_text("a user's own")
     (folder / "checkpoint-00000099").write_text("a file")
