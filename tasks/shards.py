@@ -54,14 +54,16 @@ LIBRARIES = ("numpy", "pyarrow", "regex", "sacremoses", "sentencepiece")
 def write_shards(corpus: Path, subwords: Path, settings: ShardSettings, out: Path, processes: int = 1) -> None:
     """Write the folder `out` from train and valid of `corpus`; the same input gives the same bytes.
 
-    InputError if the files are not those that corpus.json describes, or if no pair of a split is left within the bounds
-    of the settings.
+    InputError if the files are not those that corpus.json and subwords.json describe, or if no pair of a split is left
+    within the bounds of the settings.
     """
     description = read_json(corpus / "corpus.json")
     languages = description["languages"]["source"], description["languages"]["target"]
     check_files(corpus, description.get("sha256", {}), [f"{split}.{code}" for split in SPLITS for code in languages])
+    learned = read_json(subwords / "subwords.json")
+    check_files(subwords, {"subwords.model": learned["sha256"]}, ["subwords.model"])
     model = Subwords(subwords / "subwords.model")
-    text = TextSettings(**read_json(subwords / "subwords.json")["text"])
+    text = TextSettings(**learned["text"])
     made_from = {"corpus": sha256(corpus / "corpus.json"), "subwords": model.sha256, "text": text.model_dump()}
     made_from |= {"settings": settings.model_dump(), "made_by": _made_by()}
     blocks = [block for split in SPLITS for block in _cut(corpus, split, description, settings)]

@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -342,6 +343,17 @@ def test_bad_pairs_are_dropped_together_counted_and_said(subwords, tmp_path, cap
     ]
     rows = pyarrow.dataset.dataset(tmp_path / "ours" / "train").to_table()["line"].to_pylist()
     assert sorted(rows) == [1, 2, 3, 7, 8]
+
+
+def test_a_sub_word_model_that_the_disk_has_changed_is_named(corpus, subwords, tmp_path):
+    """It may still load, and give other ids."""
+    folder = shutil.copytree(subwords, tmp_path / "subwords")
+    content = bytearray((folder / "subwords.model").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "subwords.model").write_bytes(content)
+    with pytest.raises(InputError, match=r"subwords\.model: damaged, its SHA-256"):
+        write_shards(corpus, folder, settings(), tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
 
 
 @pytest.mark.fault("F12")
