@@ -35,12 +35,12 @@ from benchmarks.environments import FOLDER, NotInstalled, last_line, python_for
 from benchmarks.made_up_text import LANGUAGES, made_up_text
 from benchmarks.process_tree import run_measured
 from benchmarks.rounds import CHECKOUT, facts, failed_before
-from tasks.paths import SHARDS, SUBWORDS
-from tasks.settings import read_corpus
-from transformer.errors import run_main
-from transformer.files import read_json
-from transformer.progress import bar
-from transformer.subwords import PAD, Subwords
+from tasks.common.paths import SHARDS, SUBWORDS
+from tasks.common.settings import read_corpus
+from transformer.io.errors import run_main
+from transformer.io.files import read_json
+from transformer.io.progress import bar
+from transformer.text.subwords import PAD, Subwords
 
 STAGES = ("corpus", "subwords", "shards")
 CONTENDERS = ["ours", "datasets", "fairseq"]

@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks import made_up_text
 from benchmarks.page import Page, Results
 from benchmarks.rounds import about
-from transformer.errors import run_main
+from transformer.io.errors import run_main
 
 
 def report(results: Results, notes: str) -> str:

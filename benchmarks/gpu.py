@@ -25,10 +25,10 @@ from benchmarks.environments import last_line
 from benchmarks.rounds import CHECKOUT
 from benchmarks.streams import draw_pairs, save
 from benchmarks.train import flops_per_token
-from tasks.machine import commit, describe
-from transformer.devices import has_bf16, peak_flops, pick_device
-from transformer.errors import run_main
-from transformer.files import whole_file, write_json
+from tasks.common.machine import commit, describe
+from transformer.io.errors import run_main
+from transformer.io.files import whole_file, write_json
+from transformer.telemetry.devices import has_bf16, peak_flops, pick_device
 
 VOCABULARY = 37_000  # section 5.1
 PAIRS, MEAN_LENGTH, SPREAD = 100_000, 27.0, 0.6
@@ -119,7 +119,8 @@ def report(results: dict[str, Any]) -> str:
         f"- published peak in that precision: {f'{peak / 1e12:,.0f} TFLOP/s' if peak else 'unknown'}",
         f"- GPU tests: {results['tests']['summary']}",
         "",
-        "Operations are those that the real tokens need, by the rule of `transformer/cost.py`: padding does not count.",
+        "Operations are those that the real tokens need, by the rule of `transformer/telemetry/flops.py`: padding does "
+        "not count.",
         "",
         "| | batch | target tokens/s | TFLOP/s | of the peak | memory GB | the paper's updates |",
         "|---|---:|---:|---:|---:|---:|---|",

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.environments import FOLDER
-from tasks.parallel_files import read_pairs
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, sha256, whole_folder, write_json
-from transformer.progress import bar
+from tasks.origins.files import read_pairs
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, sha256, whole_folder, write_json
+from transformer.io.progress import bar
 
 LANGUAGES = ("en", "de")
 SLICES = [

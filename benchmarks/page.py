@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.files import read_json, whole_file, write_json
+from transformer.io.files import read_json, whole_file, write_json
 
 FOLDER = Path("reports/benchmarks")
 

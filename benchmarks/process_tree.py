@@ -11,7 +11,7 @@ import psutil
 
 from benchmarks.environments import last_line
 from benchmarks.rounds import CHECKOUT
-from transformer.files import whole_file
+from transformer.io.files import whole_file
 
 EVERY = 0.25  # seconds between two looks at the memory
 

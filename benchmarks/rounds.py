@@ -12,8 +12,8 @@ from typing import Any
 import psutil
 
 from benchmarks.environments import last_line
-from tasks.machine import commit, describe
-from transformer.files import whole_file
+from tasks.common.machine import commit, describe
+from transformer.io.files import whole_file
 
 CHECKOUT = Path(__file__).parents[1]
 

@@ -26,11 +26,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.block_writer import ROW_GROUP, SCHEMA
-from tasks.settings import ShardSettings, read_corpus, read_experiment
-from transformer.files import sha256, whole_file, write_json
-from transformer.progress import bar
-from transformer.shards import read_split, unpack
+from tasks.common.settings import ShardSettings, read_corpus, read_experiment
+from tasks.encoding.block_writer import ROW_GROUP, SCHEMA
+from transformer.io.files import sha256, whole_file, write_json
+from transformer.io.progress import bar
+from transformer.io.shards import read_split, unpack
 
 PAIRS = [4_500_000, 36_000_000]
 AIMS = {4_500_000: "30 s, 1 GiB", 36_000_000: "60 s, 2 GiB"}

@@ -31,9 +31,9 @@ from benchmarks.contenders.job import Job
 from benchmarks.environments import FOLDER, NotInstalled, python_for
 from benchmarks.rounds import facts, failed_before, run_process
 from benchmarks.streams import VOCABULARY, write_streams
-from transformer.cost import forward_flops
-from transformer.errors import run_main
-from transformer.progress import bar
+from transformer.io.errors import run_main
+from transformer.io.progress import bar
+from transformer.telemetry.flops import forward_flops
 
 CONTENDERS = ["ours", "ours_ranks", "plain_torch", "marian", "opennmt", "fairseq", "joeynmt", "sockeye"]
 SIZES: dict[str, dict[str, Any]] = {
@@ -122,9 +122,10 @@ def job_for(size: str, precision: str, streams: Path, folder: str, seconds: floa
 
 
 def flops_per_token(job: Job) -> float:
-    """Operations of forward and backward pass for each target token of its streams, by transformer/cost.py's rule.
+    """Operations of forward and backward pass for each target token of its streams.
 
-    Padding is left out: what a contender spends on it does not count as work done.
+    By the rule of transformer/telemetry/flops.py. Padding is left out: what a contender spends on it does not count as
+    work done.
     """
     settings, _ = ours.settings(job)
     source, target = (np.array([len(ids) + 1 for ids in job.sentences(side)]) for side in ("source", "target"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.page import Page, Results
 from benchmarks.rounds import about
-from transformer.errors import run_main
+from transformer.io.errors import run_main
 
 
 def report(results: Results, notes: str) -> str:
@@ -29,8 +29,8 @@ def report(results: Results, notes: str) -> str:
         "run, then over rounds; beside it the lowest and highest round. A step lasts from the end of the one before: "
         "making the batch counts. *Ratio* is to the best of the others. *Limit* is the best sustained rate of large "
         "matrix products here in that precision, and the share of it is that of the operations that the real tokens "
-        "need, by the rule of `transformer/cost.py`. *Padding* is of source and target positions. Memory is the peak "
-        "of the process (on a GPU: of the device; of several ranks: their sum).",
+        "need, by the rule of `transformer/telemetry/flops.py`. *Padding* is of source and target positions. Memory is "
+        "the peak of the process (on a GPU: of the device; of several ranks: their sum).",
         tables(results),
         notes.strip(),
     ]

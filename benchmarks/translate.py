@@ -26,12 +26,12 @@ from benchmarks import translate_report
 from benchmarks.environments import FOLDER, NotInstalled, python_for
 from benchmarks.rounds import facts, failed_before, run_process
 from benchmarks.translators.job import Job
-from tasks.export import read_test
-from tasks.paths import CORPORA, MODELS
-from tasks.settings import read_experiment
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, write_json
-from transformer.progress import bar
+from tasks.common.paths import CORPORA, MODELS
+from tasks.common.settings import read_experiment
+from tasks.export.__main__ import read_test
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, write_json
+from transformer.io.progress import bar
 from transformer.translator import Translator
 
 EXPERIMENTS = ["multi30k", "multi30k-tiny", "tiny"]

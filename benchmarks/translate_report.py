@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.page import Page, Results
 from benchmarks.rounds import about
-from transformer.errors import run_main
+from transformer.io.errors import run_main
 
 PYTHON_TOOLKITS = ("marian", "marian_bf16", "fairseq", "fairseq_bf16")
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# What the user can put right where a file cannot be read or written; as in `transformer/errors.py`.
+# What the user can put right where a file cannot be read or written; as in `transformer/io/errors.py`.
 OF_A_FILE = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.EISDIR, errno.ENOTDIR, errno.EEXIST}
 OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE}
 OF_DVC = re.compile(r"^ERROR: .*\[Errno (\d+)\]")

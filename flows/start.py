@@ -1,6 +1,6 @@
 """What a process of the flow needs before it does anything else, whatever started it; its stages inherit it.
 
-`transformer/start.py` and `tasks/__init__.py` do the same for commands that are started by hand.
+`transformer/io/start.py` and `tasks/__init__.py` do the same for commands that are started by hand.
 """
 
 import getpass
@@ -12,7 +12,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def open_missing_streams() -> None:
-    """Open /dev/null where standard input, output or error is closed: see `transformer/start.py`."""
+    """Open /dev/null where standard input, output or error is closed: see `transformer/io/start.py`."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
-from tasks.paths import MODELS, REPORTS
-from tasks.settings import key_argument, read_attention
-from transformer.attention_weights import attention_weights
-from transformer.errors import run_main
-from transformer.files import read_json, to_json, whole_file
-from transformer.subwords import BOS, EOS
+from tasks.common.paths import MODELS, REPORTS
+from tasks.common.settings import key_argument, read_attention
+from transformer.inspect.attention_weights import attention_weights
+from transformer.io.errors import run_main
+from transformer.io.files import read_json, to_json, whole_file
+from transformer.text.subwords import BOS, EOS
 from transformer.translator import Translator
 
 SECTIONS = ("sentence",)

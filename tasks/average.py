@@ -10,16 +10,14 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tasks.paths import MODELS, RUNS, SUBWORDS
-from tasks.settings import key_argument, read_experiment
-from tasks.tracking import tracked
-from transformer.checkpoint_files import snapshots, update_of
+from tasks.common.model_folder import describe_model, last
+from tasks.common.paths import MODELS, RUNS
+from tasks.common.settings import key_argument, read_experiment
+from tasks.tracking.run import tracked
 from transformer.checkpoints import average, write_tensors
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, whole_folder, write_json
-from transformer.settings import ModelSettings, TextSettings
-from transformer.subwords import Subwords
-from transformer.translator import Config
+from transformer.io.checkpoint_files import update_of
+from transformer.io.errors import run_main
+from transformer.io.files import read_json, whole_folder, write_json
 
 SECTIONS = ("corpus", "averaging", "search")
 
@@ -35,14 +33,6 @@ def main() -> None:
         run.parameters({"averaging": settings.averaging.model_dump()})
 
 
-def last(weights: Path, count: int) -> list[Path]:
-    """The snapshots of the `count` highest update numbers; InputError if there are fewer."""
-    paths = snapshots(weights)[-count:]
-    if len(paths) < count:
-        raise InputError(f"{weights}: has {len(paths)} snapshots, averaging.last is {count}")
-    return paths
-
-
 def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: Path) -> None:
     """Write the model folder; InputError if snapshots are too few or damaged, or the sub-words another training's."""
     paths = last(weights, settings.averaging.last)
@@ -54,25 +44,6 @@ def write_model(settings: Any, weights: Path, training: dict[str, Any], folder: 
         write_json(temporary / "training.json", {**training, "averaged_updates": averaged})
         shutil.copyfile(subwords.path, temporary / "subwords.model")
         (temporary / "README.md").write_text(model_card(training, averaged, settings), encoding="utf-8")
-
-
-def describe_model(settings: Any, training: dict[str, Any]) -> tuple[Config, Subwords]:
-    """All of a translator but its weights; InputError if the sub-words are not the training's."""
-    folder = SUBWORDS / settings.corpus
-    subwords = Subwords(folder / "subwords.model")
-    if subwords.sha256 != training["hashes"]["subwords"]:
-        name = training["experiment"]
-        raise InputError(f"{subwords.path}: {name} was trained with another one; run the stage train@{name} again")
-    languages = training["languages"]
-    return Config(
-        source_language=languages["source"],
-        target_language=languages["target"],
-        text=TextSettings(**read_json(folder / "subwords.json")["text"]),
-        subwords_sha256=subwords.sha256,
-        model=ModelSettings(**training["model"]),
-        search=settings.search,
-        longest_source=training.get("longest_source"),
-    ), subwords
 
 
 def model_card(training: dict[str, Any], averaged: list[int], settings: Any) -> str:

@@ -18,14 +18,14 @@ from typing import Any
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from tasks.lines import read_parallel
-from tasks.metrics import bleu_metric, papers_tokens
-from tasks.paths import CORPORA, OUTPUTS, REPORTS
-from tasks.settings import read_experiment
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, write_json
-from transformer.progress import bar
-from transformer.sentences import without_spaces
+from tasks.common.lines import read_parallel
+from tasks.common.paths import CORPORA, OUTPUTS, REPORTS
+from tasks.common.settings import read_experiment
+from tasks.scoring.bleu import bleu_metric, papers_tokens
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, write_json
+from transformer.io.progress import bar
+from transformer.text.sentences import without_spaces
 
 TESTS = {"bs": "bootstrap", "ar": "randomisation"}  # sacreBLEU's names, and ours
 

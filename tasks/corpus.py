@@ -23,20 +23,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tasks.cleaning import Cleaned, Cleaner, HeldOut, as_it_is
-from tasks.corpus_page import write_page
-from tasks.duplicates import Seen
-from tasks.in_order import in_order, usable_processors
-from tasks.lines import read_lines
-from tasks.markdown import listed
-from tasks.paths import CORPORA
-from tasks.settings import Cleaning, key_argument, read_corpus
-from tasks.sources import read_origin
-from tasks.texts import Pair, Texts
-from transformer.errors import InputError, run_main
-from transformer.files import sha256, whole_folder, write_json
-from transformer.progress import bar
-from transformer.text import normalise
+from tasks.cleaning.corpus_page import write_page
+from tasks.cleaning.duplicates import Seen
+from tasks.cleaning.rules import Cleaned, Cleaner, HeldOut, as_it_is
+from tasks.common.lines import read_lines
+from tasks.common.markdown import listed
+from tasks.common.ordered_pool import in_order, usable_processors
+from tasks.common.paths import CORPORA
+from tasks.common.settings import Cleaning, key_argument, read_corpus
+from tasks.origins.reader import read_origin
+from tasks.origins.texts import Pair, Texts
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import sha256, whole_folder, write_json
+from transformer.io.progress import bar
+from transformer.text.preparation import normalise
 
 _CHUNK = 10_000  # pairs that one process cleans at once
 _MOST_PROCESSES = 4  # the one that reads and writes has no work for more

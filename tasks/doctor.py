@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tasks.check import check
-from tasks.machine import describe
-from tasks.settings import key_argument, read_corpus, read_experiment
-from transformer.errors import InputError, run_main
-from transformer.shards import Pairs
+from tasks.common.machine import describe
+from tasks.common.settings import key_argument, read_corpus, read_experiment
+from tasks.origins.fingerprints import check
+from transformer.io.errors import InputError, run_main
+from transformer.io.shards import Pairs
 
 WORDS = 25  # sub-words of the random sentences, about the mean of WMT14
 TRIAL_UPDATES = 2
@@ -50,7 +50,7 @@ def _data(experiment: str) -> list[tuple[bool, str]]:
 
 def _scores(corpus: str) -> list[tuple[bool, str]]:
     """Of a target language whose tokeniser is not there: a long training would end without BLEU."""
-    from tasks.metrics import bleu_metric
+    from tasks.scoring.bleu import bleu_metric
 
     language = read_corpus(corpus, "languages").languages.target
     try:
@@ -63,7 +63,7 @@ def _scores(corpus: str) -> list[tuple[bool, str]]:
 def _machine(settings: Any, vocabulary: int) -> list[tuple[bool, str]]:
     import torch
 
-    from transformer.capacity import PROBES
+    from transformer.telemetry.auto_batch import PROBES
 
     training, gpu = settings.training, torch.cuda.is_available()
     machine = describe(devices=max(1, torch.cuda.device_count()))
@@ -105,8 +105,8 @@ def measure(settings: Any, vocabulary: int) -> dict[str, float]:
     """Target tokens a second on one device, peak memory in bytes, number of parameters, tokens taken at once."""
     import torch
 
-    from transformer.devices import peak_memory
     from transformer.model import count_parameters
+    from transformer.telemetry.devices import peak_memory
     from transformer.trainer import Trainer
 
     tokens = settings.training.tokens_per_update

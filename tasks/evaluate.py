@@ -5,17 +5,17 @@
 in:   a model folder, trained here or fetched; two files of one sentence a line (plain or .gz), line for line
 out:  the scores of stage `score`, printed with their signatures; no file is written
 
-What each score is stands in tasks/metrics.py. As in stage `translate` no line is split but one that is too long to be
-searched at once.
+What each score is stands in tasks/scoring/bleu.py. As in stage `translate` no line is split but one that is too long
+to be searched at once.
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from tasks.metrics import all_scores, bleu_metric, check_not_tokenised
-from tasks.parallel_files import read_pairs
-from transformer.errors import InputError, run_main
+from tasks.origins.files import read_pairs
+from tasks.scoring.bleu import all_scores, bleu_metric, check_not_tokenised
+from transformer.io.errors import InputError, run_main
 from transformer.translator import Translator
 
 
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def evaluate(model: Path, source: Path, reference: Path) -> dict[str, Any]:
-    """What `tasks.metrics.all_scores` says of the model's translation of `source`.
+    """What `tasks.scoring.bleu.all_scores` says of the model's translation of `source`.
 
     InputError for a folder or a file that cannot be read, for files of different length, for a reference that looks
     tokenised, and for one in a language whose tokeniser is not installed.

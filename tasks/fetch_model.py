@@ -17,11 +17,11 @@ import tarfile
 import tempfile
 from pathlib import Path, PurePosixPath
 
-from tasks.downloads import download, web_page
-from tasks.gz import DAMAGED
-from tasks.paths import MODELS
-from transformer.errors import InputError, run_main
-from transformer.files import sha256, whole_folder
+from tasks.common.gz import DAMAGED
+from tasks.common.paths import MODELS
+from tasks.origins.downloads import download, web_page
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import sha256, whole_folder
 from transformer.translator import Translator
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from tqdm.utils import CallbackIOWrapper
 
-from tasks.paths import MODELS, RELEASES, REPORTS
-from tasks.settings import key_argument
-from transformer.errors import run_main
-from transformer.files import read_json, sha256, whole_file
-from transformer.progress import bar
+from tasks.common.paths import MODELS, RELEASES, REPORTS
+from tasks.common.settings import key_argument
+from transformer.io.errors import run_main
+from transformer.io.files import read_json, sha256, whole_file
+from transformer.io.progress import bar
 from transformer.translator import Translator
 
 

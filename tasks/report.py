@@ -2,7 +2,7 @@
 
 python -m tasks.report
 
-params.yaml  tasks/paper.yaml  tasks/published.yaml
+params.yaml  tasks/results/paper.yaml  tasks/results/published.yaml
 reports/{scores,layers,sweeps,attention,failures,comparisons}/*.json
   -> reports/table1.md  reports/table2.md  reports/table3.md  reports/table4.md  reports/multi30k.md
      reports/figures/* (tasks/figures/ says which)  reports/index.html, all of these in one page
@@ -14,21 +14,21 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from pathlib import Path
 
-from tasks.edited import write_page
-from tasks.figures import FIGURES
-from tasks.index_page import index_page
-from tasks.multi30k import multi30k
-from tasks.page_sections import Picture
-from tasks.paths import REPORTS
-from tasks.results import Results, read_results
-from tasks.summary import curves, metrics
-from tasks.table1 import table1
-from tasks.table2 import table2
-from tasks.table3 import table3
-from tasks.table4 import table4
-from transformer.errors import run_main
-from transformer.files import whole_file, whole_folder
-from transformer.progress import track
+from tasks.common.paths import REPORTS
+from tasks.figures.gallery import FIGURES
+from tasks.pages.dvc_files import curves, metrics
+from tasks.pages.edited import write_page
+from tasks.pages.index import index_page
+from tasks.pages.multi30k import multi30k
+from tasks.pages.sections import Picture
+from tasks.pages.table1 import table1
+from tasks.pages.table2 import table2
+from tasks.pages.table3 import table3
+from tasks.pages.table4 import table4
+from tasks.results.stored import Results, read_results
+from transformer.io.errors import run_main
+from transformer.io.files import whole_file, whole_folder
+from transformer.io.progress import track
 
 PAGES: dict[str, Callable[[Results], str]] = {
     "table1.md": lambda results: table1(results.layers, results.paper),

@@ -6,25 +6,25 @@ data/corpora/C/{valid,test}.*  outputs/E/
   -> reports/scores/E.json     scores with signatures, the training's facts and curve
      reports/outputs/E.md      what the outputs look like, with a picture (quotes the corpus: not in git)
 
-What each score is stands in tasks/metrics.py, and for trees in tasks/score_trees.py. Outputs in lower case cannot do
-well by a cased one.
+What each score is stands in tasks/scoring/bleu.py, and for trees in tasks/scoring/trees.py. Outputs in lower case
+cannot do well by a cased one.
 """
 
 from pathlib import Path
 from typing import Any
 
-from tasks import trees_page
-from tasks.lines import read_parallel
-from tasks.markdown import hundredths
-from tasks.metrics import all_scores
-from tasks.outputs_page import write_page
-from tasks.paths import CORPORA, OUTPUTS, REPORTS
-from tasks.score_trees import score_splits
-from tasks.settings import key_argument, read_experiment
-from tasks.tracking import tracked
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, write_json
-from transformer.noted import check_files, with_hash
+from tasks.common.lines import read_parallel
+from tasks.common.markdown import hundredths
+from tasks.common.paths import CORPORA, OUTPUTS, REPORTS
+from tasks.common.settings import key_argument, read_experiment
+from tasks.scoring import trees_page
+from tasks.scoring.bleu import all_scores
+from tasks.scoring.outputs_page import write_page
+from tasks.scoring.trees import score_splits
+from tasks.tracking.run import tracked
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, write_json
+from transformer.io.noted import check_files, with_hash
 
 SECTIONS = ("corpus",)
 SPLITS = ("valid", "test")
@@ -88,7 +88,7 @@ def _score_trees(corpus: Path, outputs: Path, translation: dict[str, Any], page:
 
 
 def score_split(corpus: Path, outputs: Path, split: str, languages: dict[str, str]) -> dict[str, Any]:
-    """All scores of one split, of the tokens as the model wrote them. InputError as in tasks/metrics.py."""
+    """All scores of one split, of the tokens as the model wrote them. InputError as in tasks/scoring/bleu.py."""
     sources, references, hypotheses = read_split(corpus, outputs, split, languages)
     hypothesis, written = (outputs / f"{split}{kind}.{languages['target']}" for kind in ("", ".tokens"))
     tokens = read_parallel(hypothesis, written)[1] if written.exists() else None

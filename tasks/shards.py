@@ -26,28 +26,24 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from tasks.block_writer import BlockWriter
-from tasks.blocks import Block, cut
-from tasks.in_order import in_order, usable_processors
-from tasks.markdown import listed
-from tasks.paths import CORPORA, SHARDS, SUBWORDS
-from tasks.settings import ShardSettings, key_argument, read_corpus
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, resumed_folder, sha256, write_json
-from transformer.noted import check_files
-from transformer.progress import bar, every
+from tasks.common.markdown import listed
+from tasks.common.ordered_pool import in_order, usable_processors
+from tasks.common.paths import CORPORA, SHARDS, SUBWORDS
+from tasks.common.settings import ShardSettings, key_argument, read_corpus
+from tasks.encoding.block_writer import BlockWriter
+from tasks.encoding.line_blocks import Block, cut
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, resumed_folder, sha256, write_json
+from transformer.io.noted import check_files
+from transformer.io.progress import bar, every
 from transformer.settings import TextSettings
-from transformer.subwords import Subwords
+from transformer.text.subwords import Subwords
 
 SPLITS = ("train", "valid")
 MOST_PROCESSES = 8  # each takes 300 MB
 WORTH_A_PROCESS = 100_000  # pairs: fewer are encoded before another process has started
 # Of another version of these, blocks may have other bytes.
-MAKERS = (
-    "tasks/block_writer.py", "tasks/blocks.py", "tasks/encoding.py", "tasks/shards.py", "transformer/bpe.py",
-    "transformer/special_symbols.py", "transformer/subwords.py", "transformer/text.py", "transformer/trees.py",
-    "transformer/wordpieces.py",
-)  # fmt: skip
+MAKERS = ("tasks/encoding/*.py", "tasks/shards.py", "transformer/text/*.py")
 LIBRARIES = ("numpy", "pyarrow", "regex", "sacremoses", "sentencepiece")
 
 
@@ -93,7 +89,8 @@ def _say(name: str, splits: dict[str, Any]) -> None:
 
 def _made_by() -> dict[str, str]:
     project = Path(__file__).parents[1]
-    code = {name: sha256(project / name) for name in MAKERS}
+    files = [path for pattern in MAKERS for path in sorted(project.glob(pattern))]
+    code = {str(path.relative_to(project)): sha256(path) for path in files}
     return code | {name: version(name) for name in LIBRARIES} | {"unicode": unicodedata.unidata_version}
 
 

@@ -7,8 +7,8 @@ out:  data/subwords/C/      subwords.model   BPE as sentencepiece has it, or a J
                             subwords.json    size of the vocabulary, ids, hash, lines it was learned from, and what is
                                              done to text before: later stages take it from here
 
-Only our own rules of transformer/text.py change the text (sentencepiece's is `identity`): its usual one rewrites
-fractions, ellipses and trade marks to forms from which there is no way back.
+Only our own rules of transformer/text/preparation.py change the text (sentencepiece's is `identity`): its usual one
+rewrites fractions, ellipses and trade marks to forms from which there is no way back.
 
 Of trees each symbol is one sub-word, so that one step of a model's output is one bracket or word.
 
@@ -30,25 +30,27 @@ import numpy as np
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
-from tasks.encoding import cut_words
-from tasks.paths import CORPORA, SUBWORDS
-from tasks.settings import SubwordSettings, key_argument, read_corpus
-from transformer.bpe import Bpe
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, whole_folder, write_json
-from transformer.noted import check_files
-from transformer.progress import every, track
+from tasks.common.paths import CORPORA, SUBWORDS
+from tasks.common.settings import SubwordSettings, key_argument, read_corpus
+from tasks.encoding.encoder import cut_words
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, whole_folder, write_json
+from transformer.io.noted import check_files
+from transformer.io.progress import every, track
 from transformer.settings import TextSettings
-from transformer.subwords import BOS, EOS, PAD, UNK, Subwords
-from transformer.text import WORD_START, Preparation
-from transformer.trees import closes, opens
-from transformer.wordpieces import WordPieces
+from transformer.text.bpe import Bpe
+from transformer.text.preparation import WORD_START, Preparation
+from transformer.text.subwords import BOS, EOS, PAD, UNK, Subwords
+from transformer.text.trees import closes, opens
+from transformer.text.wordpieces import WordPieces
 
 # The trainer leaves out each word with a U+2585, with which it marks unknown characters. It is shown a character that
 # no normalised text has instead, and the pieces are given the right one afterwards.
 RESERVED, STAND_IN = "\u2585", "\u2063"
 CHUNK = 1_000_000  # lines of which some are drawn together
 LINES_AT_ONCE = 100_000  # whose words are counted together
+# Stands in every subwords.json; the file has moved since, and another text would make trainings out of date.
+NORMALISATION = "identity, after transformer/text.py"
 
 
 def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, out: Path) -> None:
@@ -85,7 +87,11 @@ def learn_subwords(corpus: Path, text: TextSettings, settings: SubwordSettings, 
         learned = Subwords(path)
         ids = {"pad": PAD, "unk": UNK, "bos": BOS, "eos": EOS}
         facts = {"vocabulary": learned.size, "sha256": learned.sha256, "ids": ids, "kind": learned.kind}
-        facts |= {"normalisation": "identity, after transformer/text.py", "lines": lines, "lines_used": used}
+        facts |= {
+            "normalisation": NORMALISATION,
+            "lines": lines,
+            "lines_used": used,
+        }
         facts |= {"text": text.model_dump(exclude_none=True)}
         write_json(folder / "subwords.json", facts)
 

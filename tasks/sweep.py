@@ -16,20 +16,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tasks.average import describe_model, last
-from tasks.lines import read_parallel
-from tasks.machine import commit, describe
-from tasks.metrics import bleu_metric, bleu_of_lowercase_tokens, papers_bleu, plain_bleu
-from tasks.paths import CORPORA, REPORTS, RUNS
-from tasks.settings import key_argument, read_experiment, read_sweep
-from tasks.tracking import tracked
+from tasks.common.lines import read_parallel
+from tasks.common.machine import commit, describe
+from tasks.common.model_folder import describe_model, last
+from tasks.common.paths import CORPORA, REPORTS, RUNS
+from tasks.common.settings import key_argument, read_experiment, read_sweep
+from tasks.scoring.bleu import bleu_metric, bleu_of_lowercase_tokens, papers_bleu, plain_bleu
+from tasks.tracking.run import tracked
 from transformer.checkpoints import average
-from transformer.errors import run_main
-from transformer.files import read_json, write_json
+from transformer.inspect.perplexity import perplexity
+from transformer.io.errors import run_main
+from transformer.io.files import read_json, write_json
 from transformer.model import Transformer
-from transformer.perplexity import perplexity
-from transformer.sentences import without_spaces
 from transformer.settings import SearchSettings
+from transformer.text.sentences import without_spaces
 from transformer.translator import Translator
 
 SECTIONS = ("corpus", "averaging", "search")
@@ -129,7 +129,7 @@ def load(settings: Any, weights: Path, training: dict[str, Any], count: int) -> 
 
 
 def translate_and_score(translator: Translator, search: SearchSettings, valid: Valid) -> dict[str, Any]:
-    """BLEU in the ways of tasks/metrics.py that compare with the reports', and the seconds that the search took."""
+    """BLEU in the ways of tasks/scoring/bleu.py that compare with the reports', and the seconds of the search."""
     config = translator.config.model_copy(update={"search": search})
     searcher = Translator(config, translator.model, translator.subwords)
     started = time.monotonic()

@@ -38,14 +38,14 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import Timeout
 
-from tasks.paths import RUNS, SHARDS, SUBWORDS, UNPACKED
-from tasks.settings import read_experiment
-from transformer.checkpoint_files import checkpoints, damage, set_aside_damaged, snapshots, update_of
-from transformer.errors import InputError, run_main
-from transformer.files import locked, move_aside, read_json, sha256, whole_folder, write_json
-from transformer.ranks import read_place
-from transformer.shards import Pairs, read_split, unpack
-from transformer.subwords import Subwords
+from tasks.common.paths import RUNS, SHARDS, SUBWORDS, UNPACKED
+from tasks.common.settings import read_experiment
+from transformer.io.checkpoint_files import checkpoints, damage, set_aside_damaged, snapshots, update_of
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import locked, move_aside, read_json, sha256, whole_folder, write_json
+from transformer.io.ranks import read_place
+from transformer.io.shards import Pairs, read_split, unpack
+from transformer.text.subwords import Subwords
 
 if TYPE_CHECKING:  # checking needs no torch, and is quick without it
     from transformer.trainer import Trainer
@@ -144,7 +144,7 @@ def train(experiment: str, settings: Any, inputs: Inputs, folder: Path) -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     import torch.distributed as dist
 
-    from tasks.machine import commit, measured
+    from tasks.common.machine import commit, measured
     from transformer.trainer import Trainer, stop_when_asked
 
     ranks, rank, *_ = read_place()
@@ -278,8 +278,8 @@ def _differences(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, tup
 
 def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer: Trainer) -> None:
     """Rank 0: train, tell MLflow, and write the weights folder when the last update is done."""
-    from tasks.live import tell
-    from tasks.tracking import tracked
+    from tasks.common.progress_file import tell
+    from tasks.tracking.run import tracked
     from transformer.checkpoints import read_weights
     from transformer.model import count_parameters
 

@@ -8,14 +8,14 @@ import torch
 from safetensors.torch import save_file
 
 from tests.workspace import PAPER, sentences
-from transformer.files import read_json, sha256, write_json
+from transformer.io.files import read_json, sha256, write_json
 from transformer.model import Transformer
 from transformer.settings import ModelSettings, SearchSettings, TextSettings
-from transformer.special_symbols import SYMBOLS
-from transformer.subwords import Subwords
-from transformer.text import WORD_START
+from transformer.text.preparation import WORD_START
+from transformer.text.special_symbols import SYMBOLS
+from transformer.text.subwords import Subwords
+from transformer.text.wordpieces import WordPieces
 from transformer.translator import Config
-from transformer.wordpieces import WordPieces
 
 VOCABULARY = 60
 SHAPE = {"layers": 2, "d_model": 32, "d_ff": 48, "heads": 4, "d_k": 8, "d_v": 8, "dropout": 0.1, **PAPER}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.workspace import ROOT, run
-from transformer.files import read_json
+from transformer.io.files import read_json
 
 PARTS = ("kills", "at_once", "places", "flips")
 

@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from tasks.report import write_reports
-from tasks.results import read_results
+from tasks.results.stored import read_results
 from tests.page_pictures import CHROMIUM, PICTURES, chromium, take_pictures
 
 pytestmark = [

@@ -190,7 +190,7 @@ def test_a_changed_template_reruns_only_the_report(by_dvc: tuple[Path, str]) -> 
     project, _ = by_dvc
     done = run("dvc", "repro", "--single-item", "report", cwd=project)
     assert done.returncode == 0, done.stderr
-    template = project / "tasks/table2.py"
+    template = project / "tasks/pages/table2.py"
     before = template.read_text()
     template.write_text(before.replace("## Measured here", "## What was measured here"))
     try:

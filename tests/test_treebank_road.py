@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.workspace import COLOURS, NOUNS, PRESETS, VERBS, corpus_settings, experiment_settings, make_workspace, run
-from transformer.trees import read_brackets
+from transformer.text.trees import read_brackets
 
 TREES = {"train": 500, "valid": 30, "test": 30}
 

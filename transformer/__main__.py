@@ -18,14 +18,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from transformer.alignment_page import alignment_page, picture
-from transformer.errors import InputError, run_main
-from transformer.packed import KINDS, packed_with
-from transformer.progress import bar
-from transformer.stream import lines_as_they_come
+from transformer.inspect.alignment_page import alignment_page, picture
+from transformer.io.errors import InputError, run_main
+from transformer.io.packed import KINDS, packed_with
+from transformer.io.progress import bar
+from transformer.io.stream import lines_as_they_come
 
 if TYPE_CHECKING:
-    from transformer.parser import Parser
+    from transformer.parsing.parser import Parser
     from transformer.translator import Translation, Translator
 
 LINES_AT_ONCE = 1000
@@ -101,7 +101,7 @@ def _main() -> None:
 
 def _parser(translator: "Translator", arguments: argparse.Namespace) -> "Parser | None":
     """A parser if trees are asked for; InputError if the model is not of the kind that is asked for."""
-    from transformer.parser import Parser
+    from transformer.parsing.parser import Parser
 
     if arguments.trees:
         if not translator.config.text.trees:

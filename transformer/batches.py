@@ -12,8 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transformer.shards import Pairs
-from transformer.subwords import BOS, EOS, PAD
+from transformer.io.shards import Pairs
+from transformer.text.subwords import BOS, EOS, PAD
 
 LONGEST = np.uint16(2**16 - 1)  # tokens of a sentence
 

@@ -23,15 +23,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from transformer.checkpoint_files import (
+from transformer.io.checkpoint_files import (
     CHECKPOINT_FILES,
     checkpoint_path,
     remove_older_checkpoints,
     remove_older_snapshots,
     snapshot_path,
 )
-from transformer.errors import InputError
-from transformer.files import read_json, sha256, to_json, whole_file, whole_folder, write_json
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, sha256, to_json, whole_file, whole_folder, write_json
 
 _HASH = "sha256"  # the key, in the metadata of a safetensors file
 _MEND = "put a good copy in its place or make it again"

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.dropout import Dropout
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 from transformer.settings import ModelSettings
 
 # The paper gives no epsilon for its layer normalisation; 1e-6 is that of the first released code.

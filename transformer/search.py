@@ -16,7 +16,7 @@ from torch import Tensor
 
 from transformer.model import LayerCache, Transformer, padding_mask
 from transformer.settings import SearchSettings
-from transformer.subwords import BOS, EOS, PAD
+from transformer.text.subwords import BOS, EOS, PAD
 
 # PyTorch's softmax on a CPU takes 16 numbers at a time, and what is left of a row one by one, ten times as slowly.
 LANES = 16

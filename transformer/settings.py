@@ -1,6 +1,6 @@
 """The typed settings of a model, its training and its search. No value has a default here: params.yaml holds them all.
 
-A wrong type or an unknown key is an error; `tasks.settings` turns it into one line that names the key.
+A wrong type or an unknown key is an error; `tasks.common.settings` turns it into one line that names the key.
 """
 
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ class TextSettings(Settings):
     tokenise: Literal["none", "moses"] = Field(description="moses: sacremoses, hyphens not split, nothing escaped")
     # With a default, so that model folders from before this setting still load.
     trees: Literal["vinyals", "tensor2tensor", "words"] | None = Field(
-        default=None, description="the target is trees, written as sequences in this form (transformer/trees.py)"
+        default=None, description="the target is trees, written as sequences in this form (transformer/text/trees.py)"
     )
 
 

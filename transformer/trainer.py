@@ -30,22 +30,22 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer.batches import Batch, collate, divide, in_parts, plan_epoch
-from transformer.bpe_dropout import BpeDropout
-from transformer.capacity import tokens_per_device
-from transformer.checkpoint_files import checkpoint_path, checkpoints, set_aside_damaged, update_of
 from transformer.checkpoints import load_checkpoint, write_checkpoint, write_snapshot
-from transformer.cost import batch_flops
-from transformer.devices import has_bf16, peak_flops, pick_device
-from transformer.display import Display, Tell
-from transformer.files import remove_unfinished
+from transformer.io.checkpoint_files import checkpoint_path, checkpoints, set_aside_damaged, update_of
+from transformer.io.files import remove_unfinished
+from transformer.io.prefetch import ahead
+from transformer.io.shards import Pairs
 from transformer.loss import perplexity_of, smoothed_loss
-from transformer.meter import Meter, all_sum
 from transformer.model import Transformer
-from transformer.prefetch import ahead
 from transformer.schedule import learning_rate
 from transformer.settings import ModelSettings, TrainingSettings
-from transformer.shards import Pairs
-from transformer.subwords import EOS, Subwords
+from transformer.telemetry.auto_batch import tokens_per_device
+from transformer.telemetry.devices import has_bf16, peak_flops, pick_device
+from transformer.telemetry.display import Display, Tell
+from transformer.telemetry.flops import batch_flops
+from transformer.telemetry.meter import Meter, all_sum
+from transformer.text.bpe_dropout import BpeDropout
+from transformer.text.subwords import EOS, Subwords
 
 ADAM_BETA1, ADAM_EPSILON = 0.9, 1e-9  # section 5.3
 CURVE_POINTS = 200

@@ -19,16 +19,16 @@ import pydantic
 import torch
 
 from transformer.checkpoints import read_weights
-from transformer.devices import pick_device
-from transformer.errors import InputError
-from transformer.files import read_json
+from transformer.io.errors import InputError
+from transformer.io.files import read_json
+from transformer.io.progress import bar
 from transformer.model import LEARNED_POSITIONS, Transformer
-from transformer.progress import bar
 from transformer.search import Constraint, Hypothesis, beam_search
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings
-from transformer.splitting import split
-from transformer.subwords import BOS, EOS, Subwords
-from transformer.text import Preparation
+from transformer.telemetry.devices import pick_device
+from transformer.text.preparation import Preparation
+from transformer.text.splitting import split
+from transformer.text.subwords import BOS, EOS, Subwords
 
 # Source tokens searched at once with the model's own beam; beam 4 makes four rows of each sentence.
 TOKENS_AT_ONCE = 4096
@@ -159,7 +159,7 @@ class Translator:
         """
         if self.config.text.trees:
             raise InputError(
-                "this model parses: use transformer.parser.Parser, or `python -m transformer` with --trees"
+                "this model parses: use transformer.parsing.parser.Parser, or `python -m transformer` with --trees"
             )
         split_lines = self._split(lines, self.longest)
         found = iter(self.search_ids(list(chain(*split_lines)), n))

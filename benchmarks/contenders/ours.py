@@ -11,10 +11,10 @@ import torch
 import torch.distributed as dist
 
 from benchmarks.contenders.job import Finished, Job, Stopwatch, measure, peak_bytes, read_job, tell
-from tasks.settings import read_experiment
-from transformer.meter import TOTALS
+from tasks.common.settings import read_experiment
+from transformer.io.shards import Pairs
 from transformer.settings import ModelSettings, TrainingSettings
-from transformer.shards import Pairs
+from transformer.telemetry.meter import TOTALS
 from transformer.trainer import Trainer
 
 NEVER = 10**9

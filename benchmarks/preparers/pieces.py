@@ -15,8 +15,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tasks.encoding import Encoder
-from transformer.subwords import Subwords
+from tasks.encoding.encoder import Encoder
+from transformer.text.subwords import Subwords
 
 BATCH = 10_000  # lines
 

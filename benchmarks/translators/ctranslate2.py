@@ -1,4 +1,4 @@
-"""CTranslate2: our weights as tasks/ctranslate2_model.py writes them."""
+"""CTranslate2: our weights as tasks/export/ctranslate2_model.py writes them."""
 
 import tempfile
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import ctranslate2
 
 from benchmarks.contenders.job import device
 from benchmarks.translators.job import Job, Sentences, measure
-from tasks.ctranslate2_model import CTranslate2Search, write
+from tasks.export.ctranslate2_model import CTranslate2Search, write
 
 
 def load(job: Job) -> Callable[[Sentences], Sentences]:

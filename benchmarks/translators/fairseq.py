@@ -13,7 +13,7 @@ from benchmarks.contenders.job import device
 from benchmarks.translators.job import Job, Sentences, batches, measure
 from benchmarks.translators.weights import layer_weights, set_epsilon
 from transformer.model import Transformer, sinusoids
-from transformer.subwords import BOS, EOS, PAD, UNK
+from transformer.text.subwords import BOS, EOS, PAD, UNK
 
 OUR_SPECIALS = [BOS, PAD, EOS, UNK]  # in the order of its own ids; the other ids are the same
 

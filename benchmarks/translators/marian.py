@@ -10,7 +10,7 @@ from benchmarks.contenders.padded_loop import padded
 from benchmarks.translators.job import Job, Sentences, batches, measure
 from benchmarks.translators.weights import layer_weights, set_epsilon
 from transformer.model import Transformer, sinusoids
-from transformer.subwords import BOS, EOS, PAD
+from transformer.text.subwords import BOS, EOS, PAD
 
 LONGEST = 1024
 NEVER = -1e4  # added to the scores of what no output holds

@@ -6,9 +6,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from tasks.common.settings import Params
 from tasks.figures.formulas import shown
 from tasks.figures.svg import document, element, line, text
-from tasks.settings import Params
 from transformer.model import Attention, FeedForward, Residual, Transformer, count_parameters
 from transformer.settings import ModelSettings
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tasks.figures.attention_words import Seen
 from tasks.figures.svg import LETTER, document, element, text
-from tasks.figures.words import Seen
 
 PALEST = 0.07  # a smaller weight is not drawn
 COLOURS = ["#c03028", "#2060b0", "#208040", "#a06000", "#8030a0", "#008080", "#606060", "#d05090"]

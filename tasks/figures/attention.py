@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tasks.figures.arcs import Line, Panel, told, write_arcs
+from tasks.figures.attention_words import SPECIAL, Seen, seen
 from tasks.figures.plots import NOTHING
 from tasks.figures.svg import document, text
-from tasks.figures.trainings import outdated
-from tasks.figures.words import SPECIAL, Seen, seen
-from tasks.results import Results
-from transformer.errors import InputError
+from tasks.results.stored import Results
+from tasks.results.trainings import outdated
+from transformer.io.errors import InputError
 
 
 def far(row: int, attention: Seen, head: int) -> float:

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from tasks.common.table3_rows import parse_name
 from tasks.figures.plots import NOTHING, plot, styles
-from tasks.results import Scores
-from tasks.table3_rows import parse_name
+from tasks.results.stored import Scores
 
 
 def draw_curves(scores: Scores, path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from tasks.common.settings import Params
 from tasks.figures.plots import plot, styles
-from tasks.settings import Params
 from transformer.model import concatenated_sinusoids, sinusoids
 from transformer.schedule import learning_rate
 

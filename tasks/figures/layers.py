@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib import pyplot
 
 from tasks.figures.plots import write_png
-from tasks.table1 import AXES, Layers, line, names, other
+from tasks.results.layers import AXES, Layers, line, names, other
 
 
 def draw_layers(layers: Layers | None, path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks.figures.plots import plot, styles
-from tasks.figures.trainings import origin, outdated
-from tasks.results import Results
+from tasks.results.stored import Results
+from tasks.results.trainings import origin, outdated
 
 
 def draw_averaging(results: Results, path: Path) -> None:

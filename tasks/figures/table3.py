@@ -7,9 +7,16 @@ from typing import Any
 from matplotlib import pyplot
 
 from tasks.figures.plots import write_png
-from tasks.results import Results
-from tasks.table3 import BLEU, PERPLEXITY, SIZES, found_differences, papers_difference
-from tasks.variations import Difference, variations
+from tasks.results.stored import Results
+from tasks.results.table3_statistics import (
+    BLEU,
+    PERPLEXITY,
+    SIZES,
+    Difference,
+    found_differences,
+    papers_difference,
+    variations,
+)
 
 SCORES = {PERPLEXITY: "ln perplexity", BLEU: "BLEU"}
 

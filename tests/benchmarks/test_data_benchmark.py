@@ -12,10 +12,10 @@ import yaml
 
 from benchmarks import data, data_report, made_up_text, page, process_tree
 from benchmarks.process_tree import run_measured
-from tasks.settings import read_corpus
+from tasks.common.settings import read_corpus
 from tests.workspace import corpus_settings, sentences
-from transformer.errors import InputError
-from transformer.files import read_json
+from transformer.io.errors import InputError
+from transformer.io.files import read_json
 
 FACTS = {"date": "2026-01-01", "commit": "abc", "device": "a processor", "cores": 2, "python": "3.11", "torch": "2.13"}
 SIDE = {

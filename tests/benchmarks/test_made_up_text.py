@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import made_up_text
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 
 
 def real_lines(count: int = 400) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import environments, page, streams, train, train_report
 from benchmarks.contenders.job import LEAST_STEPS, WARM_UP_STEPS, Finished, Stopwatch
-from transformer.files import read_json
+from transformer.io.files import read_json
 
 SMALL = {"layers": 1, "d_model": 32, "d_ff": 64, "heads": 2}
 

@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import environments, page, rounds, translate, translate_report
 from tests.random_model import write_corpus, write_folder
-from transformer.errors import InputError
-from transformer.files import read_json
+from transformer.io.errors import InputError
+from transformer.io.files import read_json
 from transformer.translator import Translator
 
 

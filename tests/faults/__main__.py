@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.machine import commit, describe
+from tasks.common.machine import commit, describe
 from tests.faults.at_once import at_once
 from tests.faults.flips import flips
 from tests.faults.kills import kills
@@ -23,8 +23,8 @@ from tests.faults.part import Part
 from tests.faults.pipeline import Pipeline, processors
 from tests.faults.places import places
 from tests.faults.report import report
-from transformer.errors import InputError, run_main
-from transformer.files import read_json, whole_file, write_json
+from transformer.io.errors import InputError, run_main
+from transformer.io.files import read_json, whole_file, write_json
 
 PARTS = ("trainings", "kills", "at_once", "places", "flips")
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from transformer.files import write_json
+from transformer.io.files import write_json
 
 Row = list[Any]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tasks.markdown import literal, short_commit, table
+from tasks.common.markdown import literal, short_commit, table
 from tests.faults.kills import summed_up
 from tests.faults.part import Part
 

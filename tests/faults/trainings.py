@@ -22,9 +22,9 @@ import torch._dynamo  # an optimiser loads it, which in each training would take
 from tests.faults.part import Part
 from tests.transformer.conftest import SMALL, VOCABULARY, backwards
 from transformer.batches import plan_epoch
-from transformer.checkpoint_files import checkpoints, snapshots
-from transformer.errors import InputError
-from transformer.files import read_json, sha256
+from transformer.io.checkpoint_files import checkpoints, snapshots
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, sha256
 from transformer.settings import TrainingSettings
 from transformer.trainer import Trainer
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from tasks import average
-from tasks.settings import Averaging, read_params
+from tasks.common.settings import Averaging, read_params
 from tests.workspace import ROOT
-from transformer.checkpoint_files import snapshots
 from transformer.checkpoints import average as mean
 from transformer.checkpoints import read_weights, write_tensors
-from transformer.errors import InputError
+from transformer.io.checkpoint_files import snapshots
+from transformer.io.errors import InputError
 
 
 def write_snapshots(folder: Path, values: dict[int, float]) -> Path:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tasks.check import check
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 
 PROJECT = Path(__file__).parents[2]
 

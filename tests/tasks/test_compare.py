@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from tasks import compare as command
+from tasks.common.lines import write_lines
 from tasks.compare import compare
-from tasks.lines import write_lines
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 
 REFERENCES = [f"the {colour} {thing} is here and number {i} is not" for i, (colour, thing) in enumerate(
     [(colour, thing) for colour in ("red", "green", "blue", "black") for thing in ("house", "door", "car", "tree")]

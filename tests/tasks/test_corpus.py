@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from tasks.common.settings import Cleaning, FilesOrigin, Languages
 from tasks.corpus import write_corpus
-from tasks.settings import Cleaning, FilesOrigin, Languages
-from transformer.errors import InputError
-from transformer.files import sha256
-from transformer.text import normalise
+from transformer.io.errors import InputError
+from transformer.io.files import sha256
+from transformer.text.preparation import normalise
 
 PROJECT = Path(__file__).parents[2]
 GOOD = [("The door is open.", "Die Tür ist offen."), ("It is late.", "Es ist spät."), ("We sing.", "Wir singen.")]
@@ -190,7 +190,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from tasks import corpus
-from tasks.settings import Cleaning, FilesOrigin, Languages
+from tasks.common.settings import Cleaning, FilesOrigin, Languages
 files = {split: [f"{split}.tsv"] for split in ("train", "valid", "test")}
 settings = SimpleNamespace(
     languages=Languages(source="en", target="de"), test_set="ours",

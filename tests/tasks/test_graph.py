@@ -41,5 +41,6 @@ def test_the_settings_a_stage_reads_are_those_it_depends_on(stage: str) -> None:
     assert sections_read(stage) == set(STAGES[stage]["do"]["params"])
 
 
-def test_each_stage_is_a_module() -> None:
-    assert all((ROOT / f"tasks/{stage}.py").is_file() for stage in STAGES)
+def test_each_stage_is_a_command() -> None:
+    places = {name: (ROOT / f"tasks/{name}.py", ROOT / f"tasks/{name}/__main__.py") for name in STAGES}
+    assert [name for name, paths in places.items() if not any(path.is_file() for path in paths)] == []

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from tasks import downloads
+from tasks.common.lines import write_lines
 from tasks.evaluate import evaluate
 from tasks.fetch_model import fetch_model
-from tasks.lines import write_lines
+from tasks.origins import downloads
 from tasks.release import release
 from tests.random_model import write_folder
 from tests.workspace import sentences
-from transformer.errors import InputError
-from transformer.files import read_json, sha256, write_json
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, sha256, write_json
 from transformer.translator import Translator
 
 

@@ -15,17 +15,17 @@ import pytest
 import yaml
 
 from tasks import train
-from tasks.settings import read_experiment
+from tasks.common.settings import read_experiment
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
-from transformer.checkpoint_files import CHECKPOINT_FILES, checkpoint_path, checkpoints
-from transformer.files import read_json, sha256
+from transformer.io.checkpoint_files import CHECKPOINT_FILES, checkpoint_path, checkpoints
+from transformer.io.files import read_json, sha256
 
 # `tasks.train`, in which rank 1 fails before an update, in as many starts as FAILURES says. From update 21 on, when
 # there is a checkpoint, it takes its time if there is a PAUSE.
 JOB = """
 import os, time
 from tasks import train
-from transformer.errors import run_main
+from transformer.io.errors import run_main
 from transformer.trainer import Trainer
 
 step = Trainer.step

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tasks.lines import read_lines, write_lines
+from tasks.common.lines import read_lines, write_lines
 from tasks.score import _score_translations, score_split
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 
 LANGUAGES = {"source": "en", "target": "xx"}
 

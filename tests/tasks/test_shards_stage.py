@@ -14,18 +14,18 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from tasks import block_writer
 from tasks import shards as stage
-from tasks.paths import CORPORA, SHARDS, SUBWORDS
-from tasks.settings import ShardSettings, SubwordSettings
+from tasks.common.paths import CORPORA, SHARDS, SUBWORDS
+from tasks.common.settings import ShardSettings, SubwordSettings
+from tasks.encoding.encoder import block_writer
 from tasks.shards import write_shards
 from tasks.subwords import learn_subwords
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment
-from transformer.errors import InputError
-from transformer.files import sha256
+from transformer.io.errors import InputError
+from transformer.io.files import sha256
+from transformer.io.shards import read_split, unpack
 from transformer.settings import TextSettings
-from transformer.shards import read_split, unpack
-from transformer.subwords import UNK, Subwords
+from transformer.text.subwords import UNK, Subwords
 
 WORDS = ["red", "green", "blue", "door", "house", "tree", "is", "has", "a", "the"]
 TRAIN = [
@@ -193,7 +193,7 @@ def test_a_stage_that_was_stopped_when_all_blocks_were_done_does_none_again(
     corpus, subwords, shards, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as patch, pytest.raises(Stopped):
-        patch.setattr("transformer.files._take_place", lambda *_: raise_stopped())
+        patch.setattr("transformer.io.files._take_place", lambda *_: raise_stopped())
         write_shards(corpus, subwords, settings(), tmp_path / "stopped")
     begun = stopped_after(0, monkeypatch)
     write_shards(corpus, subwords, settings(), tmp_path / "stopped")
@@ -295,7 +295,7 @@ def test_a_command_that_was_killed_goes_on_where_it_was_and_leaves_no_process(pr
 MEMORY = """
 import sys
 from pathlib import Path
-from tasks.settings import ShardSettings
+from tasks.common.settings import ShardSettings
 from tasks.shards import write_shards
 settings = ShardSettings(max_length=16, max_ratio=100.0, buckets=[4, 8, 16], rows_per_shard=20_000)
 write_shards(Path("corpus"), Path(sys.argv[1]), settings, Path("shards"))

@@ -6,13 +6,13 @@ import pytest
 import sentencepiece
 
 from tasks import subwords as stage
-from tasks.settings import SubwordSettings
+from tasks.common.settings import SubwordSettings
 from tasks.subwords import learn_subwords
-from transformer.errors import InputError
-from transformer.files import sha256
+from transformer.io.errors import InputError
+from transformer.io.files import sha256
 from transformer.settings import TextSettings
-from transformer.subwords import UNK, Subwords
-from transformer.text import normalise
+from transformer.text.preparation import normalise
+from transformer.text.subwords import UNK, Subwords
 
 PLAIN = TextSettings(lowercase=False, tokenise="none")
 SYLLABLES = ["ba", "do", "ki", "lu", "me", "no", "pa", "ri", "so", "tu"]

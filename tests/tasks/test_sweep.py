@@ -10,15 +10,15 @@ import sentencepiece
 
 from tasks import sweep
 from tasks.average import write_model
-from tasks.lines import read_lines, write_lines
-from tasks.metrics import papers_bleu, plain_bleu
-from tasks.settings import Averaging
+from tasks.common.lines import read_lines, write_lines
+from tasks.common.settings import Averaging
+from tasks.scoring.bleu import papers_bleu, plain_bleu
 from tests.random_model import VOCABULARY, random_model
 from tests.workspace import sentences
 from transformer.checkpoints import write_snapshot
-from transformer.errors import InputError
-from transformer.files import read_json, sha256, write_json
-from transformer.perplexity import perplexity
+from transformer.inspect.perplexity import perplexity
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, sha256, write_json
 from transformer.settings import SearchSettings
 from transformer.translator import Translator
 

@@ -14,11 +14,11 @@ from filelock import FileLock
 from mlflow.tracking import MlflowClient
 
 from tasks import train
-from tasks.settings import read_experiment
+from tasks.common.settings import read_experiment
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment, experiment_settings, write_corpus
-from transformer.errors import InputError
-from transformer.files import read_json, sha256
-from transformer.wordpieces import WordPieces
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, sha256
+from transformer.text.wordpieces import WordPieces
 
 PYTHONPATH = str(ROOT)
 

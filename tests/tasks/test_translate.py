@@ -6,7 +6,7 @@ import pytest
 
 from tasks.translate import translate_splits
 from tests.random_model import write_corpus, write_folder
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 from transformer.translator import Translator
 
 

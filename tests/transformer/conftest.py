@@ -9,8 +9,8 @@ import pytest
 
 from tests.random_model import write_folder
 from tests.workspace import PAPER
+from transformer.io.shards import Pairs
 from transformer.settings import ModelSettings, TrainingSettings
-from transformer.shards import Pairs
 from transformer.trainer import Trainer
 
 VOCABULARY = 12

@@ -6,7 +6,7 @@ import torch
 
 from tests.transformer.conftest import backwards
 from transformer.batches import collate, divide, plan_epoch
-from transformer.subwords import BOS, EOS, PAD
+from transformer.text.subwords import BOS, EOS, PAD
 
 LENGTHS = np.random.default_rng(0).integers(1, 40, (2, 500)).astype(np.int32)
 

@@ -15,9 +15,10 @@ from safetensors.torch import save_file
 
 from tests.transformer.conftest import stop_after
 from tests.workspace import ROOT, environment
-from transformer import checkpoint_files
 from transformer.batches import plan_epoch
-from transformer.checkpoint_files import (
+from transformer.checkpoints import read_weights, write_tensors
+from transformer.io import checkpoint_files
+from transformer.io.checkpoint_files import (
     checkpoint_path,
     checkpoints,
     set_aside_damaged,
@@ -25,9 +26,8 @@ from transformer.checkpoint_files import (
     snapshots,
     update_of,
 )
-from transformer.checkpoints import read_weights, write_tensors
-from transformer.errors import InputError
-from transformer.files import read_json, remove_unfinished, sha256
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, remove_unfinished, sha256
 from transformer.trainer import Stopped, Trainer
 
 Make = Callable[..., Trainer]
@@ -223,7 +223,7 @@ def test_a_save_that_meets_the_limit_of_a_file_names_it(tmp_path: Path) -> None:
         import resource, sys, torch
         from pathlib import Path
         from transformer.checkpoints import write_snapshot
-        from transformer.errors import run_main
+        from transformer.io.errors import run_main
         def main():
             write_snapshot(Path("state"), 3, torch.nn.Linear(50, 50), keep=2)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.workspace import ROOT
-from transformer.files import read_json
+from transformer.io.files import read_json
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tests.workspace import PAPER
-from transformer.errors import InputError
+from transformer.io.errors import InputError
 from transformer.loss import smoothed_loss
 from transformer.model import (
     LAYER_NORM_EPSILON,
@@ -21,7 +21,7 @@ from transformer.model import (
     sinusoids,
 )
 from transformer.settings import ModelSettings
-from transformer.subwords import BOS, PAD
+from transformer.text.subwords import BOS, PAD
 
 SETTINGS = ModelSettings(layers=2, d_model=16, d_ff=32, heads=4, d_k=4, d_v=4, dropout=0.0, **PAPER)
 VOCABULARY = 23

@@ -13,7 +13,7 @@ from transformer import search
 from transformer.model import Transformer
 from transformer.search import Hypothesis, beam_search, length_penalty
 from transformer.settings import ModelSettings, SearchSettings
-from transformer.subwords import BOS, EOS, PAD
+from transformer.text.subwords import BOS, EOS, PAD
 
 SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.0, **PAPER)
 

@@ -12,9 +12,9 @@ import torch
 
 from tests.transformer.conftest import SMALL, stop_after
 from transformer.batches import divide
-from transformer.checkpoint_files import checkpoints, snapshots
 from transformer.checkpoints import average, read_weights
-from transformer.errors import InputError
+from transformer.io.checkpoint_files import checkpoints, snapshots
+from transformer.io.errors import InputError
 from transformer.schedule import learning_rate
 from transformer.search import beam_search
 from transformer.settings import SearchSettings

@@ -19,15 +19,15 @@ from safetensors.torch import save_file
 from tests.random_model import use_word_pieces, write_parser
 from tests.workspace import PAPER, ROOT, environment, sentences
 from transformer import __main__ as command
-from transformer.errors import InputError
-from transformer.files import read_json, write_json
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, write_json
 from transformer.model import Transformer
-from transformer.parser import Parser
+from transformer.parsing.parser import Parser
 from transformer.search import Hypothesis, beam_search
 from transformer.settings import ModelSettings
-from transformer.subwords import Subwords
+from transformer.text.subwords import Subwords
+from transformer.text.trees import read_brackets
 from transformer.translator import Part, Translation, Translator
-from transformer.trees import read_brackets
 
 SHAPE = ModelSettings(layers=1, d_model=16, d_ff=16, heads=2, d_k=8, d_v=8, dropout=0.1, **PAPER)
 

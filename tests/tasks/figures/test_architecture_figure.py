@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 import torch
 
+from tasks.common.settings import read_params
 from tasks.figures.architecture import drawing, towers
-from tasks.settings import read_params
 from tests.random_model import SHAPE, VOCABULARY
 from tests.workspace import ROOT
 from transformer.model import Transformer, count_parameters

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tasks.common.settings import AttentionPicture
 from tasks.figures.attention import draw_far, draw_heads, draw_pronoun, draw_sharpest, most_different, sharpest
-from tasks.figures.words import Seen, by_words, seen, words
-from tasks.results import Results
-from tasks.settings import AttentionPicture
-from transformer.errors import InputError
+from tasks.figures.attention_words import Seen, by_words, seen, words
+from tasks.results.stored import Results
+from transformer.io.errors import InputError
 
 PICTURE = AttentionPicture(sentence="He sees it.", far="sees", pronoun="it")
 TRAINING = {"date": "2026-11-30T10:00:00+00:00", "mlflow_run": None, "made_by": [{"commit": "c0ffee" * 6}]}

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tasks.figures import FIGURES
+from tasks.common.settings import Params
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, shown
+from tasks.figures.gallery import FIGURES
 from tasks.figures.sweeps import draw_averaging, draw_search
 from tasks.report import write_reports
-from tasks.results import PAPER, PUBLISHED, Results
-from tasks.settings import Params
+from tasks.results.stored import PAPER, PUBLISHED, Results
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 
 PARAMS = Params.model_validate({

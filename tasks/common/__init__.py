@@ -1,0 +1,1 @@
+"""What all stages and commands share: settings, paths, lines of text, the machine, Markdown."""

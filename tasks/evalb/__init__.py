@@ -1,0 +1,1 @@
+"""Labelled bracketing as EVALB counts it, for trees of any parser: `python -m tasks.evalb GOLD TEST`."""

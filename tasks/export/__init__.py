@@ -1,0 +1,1 @@
+"""A model for CTranslate2, checked against ours: `python -m tasks.export EXPERIMENT`."""

@@ -1,0 +1,1 @@
+"""Table 1: what four types of layers cost, measured: `python -m tasks.layers`."""

@@ -1,0 +1,1 @@
+"""Parallel text from the message catalogs of Python packages."""

@@ -1,0 +1,129 @@
+"""The report on Multi30k: what was measured here beside what others have published, each kind of BLEU in its own table.
+
+Part of the stage `report`; writes reports/multi30k.md from reports/scores/*.json and tasks/results/published.yaml.
+"""
+
+from statistics import mean, stdev
+from typing import Any
+
+from tasks.common.markdown import settings, table
+from tasks.common.settings import Experiment, Params
+from tasks.results.provenance import TRAINED, failed_since, missing, trained
+from tasks.results.stored import Results, Scores
+
+TOKENS = "bleu_lowercase_tokens"
+
+
+def multi30k(results: Results) -> str:
+    """The page. Only experiments on the published test set are on it; those without scores say so."""
+    params, scores, published = results.params, results.scores, results.published["multi30k"]
+    names = [
+        name
+        for name, experiment in params.experiments.items()
+        if params.corpora[experiment.corpus].test_set == published["test_set"]
+        and params.corpora[experiment.corpus].languages.model_dump() == published["languages"]
+    ]
+    measured = {name: scores[name] for name in names if name in scores}
+    parts = [
+        f"# Multi30k: {published['languages']['source']} to {published['languages']['target']}, "
+        f"{published['test_set'].removeprefix('multi30k ')}",
+        "Written by `dvc repro --single-item report`; do not edit.",
+        "## On lower-cased tokens",
+        token_rows(names, results),
+        "Text in lower case, cut by the Moses tokeniser without splitting at hyphens, on both sides: the way in which "
+        "scores on this test set are published. The first row is printed by its authors, not measured here. An "
+        "experiment whose own text is cased or not cut is brought to this form after translation. "
+        "Time is that of the updates alone, without validation and saving.",
+        *failed_since(results.only(names)),
+        *spread(params, measured),
+        "## The same outputs, plain text",
+        plain_rows(names, results),
+        "sacreBLEU and chrF of the outputs as one reads them (tokens joined again where the model writes tokens), "
+        "against the raw references. A model trained on lower-cased text writes no capitals, and German has many: the "
+        "cased columns count each of them as an error. No figure of this table compares with one of the table above.",
+        "## Where the numbers come from",
+        *map(provenance, measured, measured.values()),
+    ]
+    return "\n\n".join(parts if measured else [*parts, "Nothing has been measured yet."]) + "\n"
+
+
+def token_rows(names: list[str], results: Results) -> str:
+    """BLEU on lower-cased tokens: the published row, then one for each experiment."""
+    measured, published = results.scores, results.published["multi30k"]
+    header = [
+        "system", "BLEU", "precisions of 1- to 4-grams", "brevity penalty", "reference tokens", "updates",
+        *TRAINED,
+    ]  # fmt: skip
+    theirs = [f"{published['system']} (published)", f"{published['bleu']:.2f}", *_parts(published)]
+    rows = [[*theirs, published["updates"], "–", published["hardware"], "–", "–", "–"]]
+    for name in names:
+        if name not in measured:
+            rows.append([name, missing(results.failures, name), *[""] * (len(header) - 2)])
+            continue
+        found, training = measured[name]["scores"]["test"][TOKENS], measured[name]["training"]
+        rows.append([
+            name,
+            f"**{found['score']:.2f}**",
+            *_parts(found),
+            f"{training['update']:,}",
+            *trained(training),
+        ])  # fmt: skip
+    return table(header, rows)
+
+
+def plain_rows(names: list[str], results: Results) -> str:
+    """sacreBLEU and chrF on plain text, with the signatures; one row for each experiment."""
+    measured = results.scores
+    header = ["experiment", "BLEU, cased", "BLEU, case ignored", "chrF, cased"]
+    rows = []
+    for name in names:
+        if name not in measured:
+            rows.append([name, missing(results.failures, name), *[""] * (len(header) - 2)])
+            continue
+        test = measured[name]["scores"]["test"]
+        rows.append([name, *(f"{test[kind]['score']:.2f}" for kind in ("bleu", "bleu_lowercase", "chrf"))])
+    return table(header, rows)
+
+
+def spread(params: Params, measured: Scores) -> list[str]:
+    """For experiments that differ in nothing but the seed: a paragraph with mean, deviation and range."""
+    groups: dict[str, list[str]] = {}
+    for name in measured:
+        groups.setdefault(_without_seed(params.experiments[name]), []).append(name)
+    paragraphs = []
+    for names in groups.values():
+        found = [measured[name]["scores"]["test"][TOKENS]["score"] for name in names]
+        if len(names) > 1:
+            paragraphs.append(
+                f"{', '.join(names)} differ in nothing but the seed: BLEU {mean(found):.2f} in the mean, standard "
+                f"deviation {stdev(found):.2f}, from {min(found):.2f} to {max(found):.2f}."
+            )
+    return paragraphs
+
+
+def provenance(name: str, score: dict[str, Any]) -> str:
+    """Signatures, settings, data and run of one experiment."""
+    training, test = score["training"], score["scores"]["test"]
+    signatures = "".join(f"; {kind} `{test[kind]['signature']}`" for kind in (TOKENS, "bleu_lowercase"))
+    return (
+        f"**{name}** (preset {training['preset']}): bleu `{test['bleu']['signature']}`{signatures}; chrf "
+        f"`{test['chrf']['signature']}`\n\n"
+        f"- text: {settings(score['text'])}\n"
+        f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, vocabulary "
+        f"{training['vocabulary']:,}\n"
+        f"- training: {settings(training['training'])}\n"
+        f"- weights: mean of updates {', '.join(map(str, training['averaged_updates']))}\n"
+        f"- search: {settings(score['search'])}\n"
+        f"- commit {training['made_by'][-1]['commit']}, {training['date']}, "
+        f"MLflow run {training['mlflow_run'] or 'none'}"
+    )
+
+
+def _parts(bleu: dict[str, Any]) -> list[str]:
+    precisions = " / ".join(f"{precision:.1f}" for precision in bleu["precisions"])
+    return [precisions, f"{bleu['brevity_penalty']:.3f}", f"{bleu['reference_tokens']:,}"]
+
+
+def _without_seed(experiment: Experiment) -> str:
+    training = experiment.training.model_copy(update={"seed": 0})
+    return experiment.model_copy(update={"training": training}).model_dump_json()

@@ -1,0 +1,363 @@
+"""Table 3: variations of the architecture, the paper's rows with what was measured here beside them.
+
+Part of the stage `report`; writes reports/table3.md from params.yaml, reports/scores/*.json, reports/sweeps/*.json,
+reports/failures/*.json and tasks/results/paper.yaml.
+"""
+
+import math
+from datetime import datetime, timedelta
+from statistics import mean, stdev
+from typing import Any
+
+from tasks.common.markdown import duration, settings, short_commit, table
+from tasks.results.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
+from tasks.results.stored import Results
+from tasks.results.table3_statistics import (
+    BLEU,
+    PERPLEXITY,
+    SIZES,
+    Difference,
+    Variation,
+    compared,
+    found_differences,
+    papers_difference,
+    residual,
+    variations,
+)
+
+FIGURE = "figures/table3.png"
+INTRODUCTION = """\
+Each row changes of base what stands beside it, and nothing else; a test holds the settings to the paper. As in the
+paper's Table 3 nothing is averaged, and scores are on the development set: perplexity per sub-word, and BLEU on
+tokenised text with compounds split, the paper's way, with sacreBLEU in a column of its own. Where a row was trained
+with several seeds, it has their mean ± standard deviation. Rows that did not run are blank."""
+VOCABULARY = 40_960  # with which all rows but big have as many parameters as the paper prints: a test counts
+VOCABULARY_OF_BIG = 36_000
+NO_PART = ("snapshot_every", "keep_snapshots", "validate_every", "seed", "max_restarts")  # of what a row is
+STILL_LEARNING = 0.05  # a perplexity that fell by more in the last quarter of the updates is far from its end
+PICTURE = """\
+Rows in the shade have the paper's sign. Bars are intervals, cut off at the edge of the picture; a row whose interval
+has both signs is a ring."""
+DIFFERENCES = """\
+A difference is the mean over the seeds that a row and base were both trained with; beside it stands in how many of
+these seeds it has that sign. Perplexities are compared by their logarithm. How much of the paper's own differences is
+luck nobody can tell: it has one training a row, as far as it says."""
+INTERVALS = """\
+In brackets stands the interval of a difference: ± t · s · √(2 / n) for n seeds, where s is the standard deviation of
+what is left of each score when it is taken as row + seed (least squares). All intervals of a column hold at once with
+95% (Bonferroni), so a sign is *within noise* where its interval has both signs. A seed fixes the order of the data, the
+first weights and what dropout leaves out, so all rows of one seed are taken to share its luck. What is left is taken to
+spread alike in all rows."""
+
+
+def table3(results: Results) -> str:
+    """The page."""
+    parts = [
+        "# Table 3: variations of the architecture",
+        "Written by `dvc repro --single-item report`; do not edit.",
+        INTRODUCTION,
+        *(part for name in SIZES for part in size(results, name)),
+        "## The paper's differences and ours",
+        f"![Differences to base, the paper's and those measured here]({FIGURE})",
+        PICTURE,
+        "## Where the numbers come from",
+        provenance(results),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def size(results: Results, name: str) -> list[str]:
+    """The part on one of SIZES: the rows, their differences to base, and in how many the sign is the paper's."""
+    rows = variations(results, name)
+    paper = {row["row"]: row for row in results.paper["table3"]}
+    found = {score: found_differences(rows, score) for score in (PERPLEXITY, BLEU)}
+    return [
+        f"## {SIZES[name]}",
+        *how_far(results, rows[0]),
+        *smaller(results, rows[0]),
+        dev_set(results, rows),
+        row_table(results, rows, paper),
+        *failed_since(results.only([name for row in rows for name in row.names])),
+        *(vocabulary(results, rows[0]) if name == "table3" else []),
+        "### Differences to base",
+        difference_table(rows, paper, found),
+        *summary(rows, paper, found),
+    ]
+
+
+def how_far(results: Results, base: Variation) -> list[str]:
+    """How much base still learned towards its end: what is cut short says who learns fast, not who learns most."""
+    falls, still = [], []
+    for name, one in base.measured.items():
+        training = results.scores[name]["training"]
+        points = [point for point in training["curve"] if "valid_perplexity" in point]
+        late = [point for point in points if point["update"] > 0.75 * training["update"]]
+        if late and len(points) > len(late):
+            before, after = points[-len(late) - 1]["valid_perplexity"], points[-1]["valid_perplexity"]
+            falls.append(f"from {before:.2f} to {after:.2f} (seed {one.seed})")
+            still.append(after < (1 - STILL_LEARNING) * before)
+    if not falls:
+        return []
+    fell = f"the perplexity of base on the valid split went {', '.join(falls)}"
+    if not all(still):
+        return [f"In the last quarter of its updates {fell}."]
+    done = results.scores[next(iter(base.measured))]["training"]["training"]
+    return [
+        f"**Rows are compared far from convergence**: base after {done['updates']:,} updates of about "
+        f"{done['tokens_per_update']:,} tokens, in whose last quarter {fell}. So the table shows first how fast each "
+        "variation learns, and not how well it does in the end."
+    ]
+
+
+def smaller(results: Results, base: Variation) -> list[str]:
+    """What base has otherwise than the paper's, of all that a score depends on; nothing of the paper's size."""
+    experiments = results.params.experiments
+    if not base.names or base.names[0] == "base" or "base" not in experiments:
+        return []
+    ours, papers = experiments[base.names[0]], experiments["base"]
+    own, printed = ({**one.model.model_dump(), **one.training.model_dump()} for one in (ours, papers))
+    differing = [key for key in own if own[key] != printed[key] and key not in NO_PART]
+    words = ", ".join(f"{key} {_thousands(own[key])} ({_thousands(printed[key])})" for key in differing)
+    sizes = (results.params.corpora[one.corpus].subwords.vocabulary for one in (ours, papers))
+    vocabulary, of_paper = map(_thousands, sizes)
+    return [
+        f"Of the size in the paper (in brackets) base differs by {words}; by the learning rate, which follows from "
+        f"these; by the vocabulary, {vocabulary} ({of_paper}); and by the corpus, {ours.corpus} "
+        f"({papers.corpus}). The other rows change base in the paper's ratios, and only the differences to base can be "
+        "held against the paper's, whose columns are those of its own size on newstest2013."
+    ]
+
+
+def _thousands(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def vocabulary(results: Results, base: Variation) -> list[str]:
+    """Why the parameters are not the paper's to the last million."""
+    if not base.names:
+        return []
+    ours = results.params.corpora[results.params.experiments[base.names[0]].corpus].subwords.vocabulary
+    return [
+        "The paper names its vocabulary only roughly, about 37,000 sub-words. Its parameters are those of "
+        f"{VOCABULARY:,} from base to (C), and of about {VOCABULARY_OF_BIG:,} in big; ours has {ours:,}."
+    ]
+
+
+def dev_set(results: Results, rows: list[Variation]) -> str:
+    """Which corpus the rows learn, and on what they are scored."""
+    name = next((name for row in rows for name in row.names), None)
+    if name is None:
+        return "params.yaml has no experiments of these rows."
+    corpus = results.params.corpora[results.params.experiments[name].corpus]
+    held_out = corpus.origin.valid
+    split = held_out if isinstance(held_out, str) else f"the valid split of {corpus.test_set}"
+    languages = corpus.languages
+    return (
+        f"Corpus `{results.params.experiments[name].corpus}`, {languages.source} to {languages.target}, "
+        f"scored on {split}."
+    )
+
+
+def row_table(results: Results, rows: list[Variation], paper: dict[str, Any]) -> str:
+    """One line a row: what it changes, its scores and its parameters, the paper's and ours."""
+    header = [
+        "experiment", "what it changes", "trainings", "perplexity, paper", "perplexity", "BLEU, paper",
+        "BLEU, the paper's way", "sacreBLEU", "10⁶ parameters, paper", "10⁶ parameters",
+    ]  # fmt: skip
+    lines = []
+    for row in rows:
+        printed, size = paper[row.row], row.values("parameters")
+        lines.append([
+            label(row),
+            what_it_changes(results, row, printed),
+            state(results, row),
+            f"{printed['perplexity']:.2f}",
+            spread(row.values("perplexity")),
+            f"{printed['bleu']:.1f}",
+            spread(row.values("bleu_paper")),
+            spread(row.values("bleu")),
+            str(printed.get("parameters", "")),
+            f"{size[0] / 1e6:.2f}" if size else "",
+        ])  # fmt: skip
+    return table(header, lines)
+
+
+def label(row: Variation) -> str:
+    """The row's first experiment, whose name tells the row; the row alone where it has none."""
+    return row.names[0] if row.names else row.row
+
+
+def spread(values: list[float]) -> str:
+    """Mean and, of several, standard deviation; nothing of none."""
+    if not values:
+        return ""
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def what_it_changes(results: Results, row: Variation, printed: dict[str, Any]) -> str:
+    """The settings that the paper prints for this row, with the values it was trained with, or is to be."""
+    if not row.names:
+        return settings(printed["settings"])
+    name = next(iter(row.measured), row.names[0])
+    if name in row.measured:
+        training = results.scores[name]["training"]
+        own = {**training["model"], **training["training"]}
+    else:
+        experiment = results.params.experiments[name]
+        own = {**experiment.model.model_dump(), **experiment.training.model_dump()}
+    return settings({key: own[key] for key in printed["settings"]})
+
+
+def state(results: Results, row: Variation) -> str:
+    """How many of a row's trainings there are, and why others are not."""
+    lacking = [name for name in row.names if name not in row.measured]
+    failed = [name for name in lacking if name in results.failures and name not in row.outdated]
+    if not row.measured and not row.outdated:
+        return missing(results.failures, failed[0]) if failed else "not run"
+    unswept = [name for name, one in row.measured.items() if one.perplexity is None]
+    reasons = [
+        *(f"{name} {missing(results.failures, name)}" for name in failed),
+        *(f"{name} is of other settings than params.yaml" for name in row.outdated),
+        *(f"{name} has no sweep, and so no score of its last weights" for name in unswept),
+    ]
+    count = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
+    return "; ".join([count, *reasons])
+
+
+def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> str:
+    """One line for each row but base."""
+    header = [
+        f"difference to {label(rows[0])}", "perplexity, paper", "perplexity", "seeds of this sign", "sign agrees",
+        "BLEU, paper", "BLEU, the paper's way", "seeds of this sign", "sign agrees",
+    ]  # fmt: skip
+    lines = []
+    for row in rows[1:]:
+        perplexity, bleu = (found[score].get(row.row) for score in (PERPLEXITY, BLEU))
+        printed = {score: papers_difference(paper, row.row, score) for score in (PERPLEXITY, BLEU)}
+        lines.append([
+            label(row),
+            percent(printed[PERPLEXITY]),
+            _with_interval(perplexity, percent),
+            _seeds(perplexity),
+            sign(printed[PERPLEXITY], perplexity),
+            f"{printed[BLEU]:+.1f}" if printed[BLEU] else "0.0",
+            _with_interval(bleu, "{:+.2f}".format),
+            _seeds(bleu),
+            sign(printed[BLEU], bleu),
+        ])  # fmt: skip
+    return table(header, lines)
+
+
+def percent(logarithm: float) -> str:
+    """By how much a perplexity is larger, from the difference of logarithms."""
+    return f"{math.expm1(logarithm):+.1%}" if logarithm else "0.0%"
+
+
+def _with_interval(found: Difference | None, write: Any) -> str:
+    if found is None:
+        return ""
+    if found.low is None or found.high is None:
+        return str(write(found.value))
+    return f"{write(found.value)} ({write(found.low)} to {write(found.high)})"
+
+
+def _seeds(found: Difference | None) -> str:
+    return f"{found.same_sign} of {found.seeds}" if found else ""
+
+
+def sign(printed: float, found: Difference | None) -> str:
+    """Whether a difference measured here has the paper's sign; a dash where the one or the other has none."""
+    if found is None:
+        return ""
+    if printed == 0 or found.value == 0:
+        return "–"
+    word = "yes" if found.value * printed > 0 else "no"
+    return f"{word}, within noise" if found.may_be_luck else word
+
+
+def summary(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> list[str]:
+    """In how many rows the sign agrees, and how large the noise is; nothing where nothing is compared."""
+    titles = {PERPLEXITY: "Perplexity", BLEU: "BLEU"}
+    said = [
+        f"{_agreement(titles[score], paper, score, found[score])} {_noise(rows, score, found[score])}"
+        for score in titles
+        if found[score]
+    ]
+    if not said:
+        return []
+    told = any(one.low is not None for of_score in found.values() for one in of_score.values())
+    return [*said, DIFFERENCES, *([INTERVALS] if told else [])]
+
+
+def _noise(rows: list[Variation], score: str, found: dict[str, Difference]) -> str:
+    deviation, freedom = residual({row.row: compared(row, score) for row in rows})
+    if all(one.low is None for one in found.values()):
+        return f"There are too few seeds to tell how much of this is luck ({freedom} degrees of freedom)."
+    size = f"{math.expm1(deviation):.1%}" if score == PERPLEXITY else f"{deviation:.2f} points"
+    return f"Beside row and seed, luck has a standard deviation of {size} ({freedom} degrees of freedom)."
+
+
+def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, Difference]) -> str:
+    words = [sign(papers_difference(paper, row, score), difference) for row, difference in found.items()]
+    told = any(difference.low is not None for difference in found.values())
+
+    def count(word: str) -> str:
+        luck = words.count(f"{word}, within noise")
+        return f"{words.count(word) + luck}" + (f" ({luck} of them within noise)" if told else "")
+
+    return (
+        f"**{title}**: of the {len(words) - words.count('–')} rows that differ from base both in the paper and here, "
+        f"{count('yes')} have the paper's sign and {count('no')} the other."
+    )
+
+
+def provenance(results: Results) -> str:
+    """How long all took, where each training came from, and the settings that all share, once for each size."""
+    blocks = []
+    for name, title in SIZES.items():
+        measured = [one for row in variations(results, name) for one in row.measured]
+        if measured:
+            blocks += [f"**{title}**: {_cost(results, measured)}", _runs(results, measured), _shared(results, measured)]
+    return "\n\n".join(blocks) or "Nothing has been measured yet."
+
+
+def _cost(results: Results, names: list[str]) -> str:
+    """How many trainings in what time, on what, from which commits."""
+    scores = [results.scores[name] for name in names]
+    updates = sum(score["training"]["seconds"] for score in scores)
+    rest = sum(score["training"]["validation_seconds"] + score["seconds"] for score in scores)
+    hardware = sorted({trained(score["training"])[TRAINED.index("hardware")] for score in scores})
+    commits = sorted({short_commit(score["training"]["made_by"][-1]["commit"]) for score in scores})
+    return (
+        f"{len(names)} trainings, {duration(updates)} of updates and {duration(rest)} of validation and translation on "
+        f"{' or '.join(hardware)}, added up over all, also over those that ran side by side; within "
+        f"{duration(by_the_clock(scores))} by the clock, from the first one's start to the last one's end, pauses "
+        f"included; commits {', '.join(commits)}."
+    )
+
+
+def by_the_clock(scores: list[dict[str, Any]]) -> float:
+    """Seconds from the start of the first training to the end of the last."""
+    ends = [datetime.fromisoformat(score["training"]["date"]) for score in scores]
+    taken = [timedelta(seconds=score["training"]["seconds"]) for score in scores]
+    return (max(ends) - min(end - seconds for end, seconds in zip(ends, taken, strict=True))).total_seconds()
+
+
+def _runs(results: Results, names: list[str]) -> str:
+    """One line a training."""
+    header = ["experiment", "seed", "updates", *TRAINED]
+    lines = []
+    for name in names:
+        training = results.scores[name]["training"]
+        lines.append([name, str(training["training"]["seed"]), f"{training['update']:,}", *trained(training)])
+    return table(header, lines)
+
+
+def _shared(results: Results, names: list[str]) -> str:
+    """The settings of one training, from which the others differ by what the table says and the seed."""
+    valid = results.scores[names[0]]["scores"]["valid"]
+    return (
+        f"The settings of {names[0]}; the others differ by what the table above says and by the seed. BLEU the paper's "
+        f"way is `{valid['bleu_paper']['signature']}`, sacreBLEU `{valid['bleu']['signature']}`, on "
+        f"{valid['sentences']:,} sentences.\n\n{how_it_was_made(results.scores[names[0]])}"
+    )

@@ -1,0 +1,30 @@
+"""What a training cost: device-hours, money at the reader's prices, and energy where it could be read."""
+
+from typing import Any
+
+from tasks.common.settings import Prices
+
+JOULES_IN_A_KWH = 3.6e6
+
+
+def device_hours(training: dict[str, Any]) -> float:
+    """Hours of the updates x devices; as if all of it ran on the last machine, which `papers_cost` takes too."""
+    return float(training["seconds"] * training["made_by"][-1]["machine"]["devices"] / 3600)
+
+
+def price(training: dict[str, Any], prices: Prices | None) -> str:
+    """Device-hours x the price of the device, such as "0.35 USD"; "no price" if params.yaml has none for it."""
+    device = training["made_by"][-1]["machine"]["device"]
+    rates = [rate for name, rate in prices.per_device_hour.items() if name in device] if prices else []
+    if not rates or prices is None:
+        return "no price"
+    cost = device_hours(training) * rates[0]
+    return f"{cost:,.2f} {prices.currency}" if cost >= 1 else f"{cost:.2g} {prices.currency}"
+
+
+def energy(training: dict[str, Any]) -> str:
+    """Kilowatt-hours, "not readable" on a machine without counters, or "not measured" by an older version."""
+    if "energy_joules" not in training:
+        return "not measured"
+    joules = training["energy_joules"]
+    return "not readable" if joules is None else f"{joules / JOULES_IN_A_KWH:.3g} kWh"

@@ -1,0 +1,1 @@
+"""Looks into a trained model: attention, perplexity."""

@@ -1,0 +1,1 @@
+"""From text to sub-word ids and back."""
