@@ -17,7 +17,7 @@ import yaml
 from tasks import shards as stage
 from tasks.common.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.common.settings import ShardSettings, SubwordSettings
-from tasks.encoding.encoder import block_writer
+from tasks.encoding import block_writer
 from tasks.shards import write_shards
 from tasks.subwords import learn_subwords
 from tests.workspace import PRESETS, ROOT, corpus_settings, environment

@@ -2,8 +2,8 @@ import random
 
 import numpy as np
 
+from tasks.cleaning import duplicates
 from tasks.cleaning.duplicates import Seen
-from tasks.cleaning.rules import duplicates
 
 
 def test_the_first_of_each_value_is_told_from_the_later_ones_in_any_call(monkeypatch):

@@ -1,6 +1,6 @@
 import pytest
 
-from tasks.encoding.encoder import line_blocks as blocks
+from tasks.encoding import line_blocks as blocks
 from transformer.io.errors import InputError
 
 LINES = [f"{n} ä\u2028\x85" * (n % 4) for n in range(23)]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tasks.evalb.__main__ import __main__ as evalb
+from tasks.evalb import __main__ as evalb
 from tasks.evalb.rules import COLLINS, read_rules
 from tasks.evalb.scores import ERROR, SKIPPED, VALID, score_trees, sum_up
 from tasks.evalb.table import figures, table

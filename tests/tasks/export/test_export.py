@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tasks.export.__main__ import __main__ as export
+from tasks.export import __main__ as export
 from tasks.export.agreement import ROUNDING, Agreement, agree
 from tests.random_model import SHAPE, VOCABULARY, random_model, use_word_pieces, write_corpus, write_folder
 from tests.transformer.conftest import backwards
@@ -21,7 +21,7 @@ from transformer.trainer import Trainer
 from transformer.translator import Config, Translator
 
 ctranslate2 = pytest.importorskip("ctranslate2", reason="CTranslate2 is missing: make install-export")
-from tasks.export.__main__ import ctranslate2_model  # noqa: E402
+from tasks.export import ctranslate2_model  # noqa: E402
 
 PRE = {"normalisation": "pre", "positions": "concatenated"}
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", *(f"w{i}" for i in range(4, VOCABULARY))]

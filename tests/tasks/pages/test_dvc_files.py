@@ -5,7 +5,7 @@ import json
 
 from tasks.pages.dvc_files import curves, metrics
 from tasks.scoring.bleu import NOT_APPLICABLE
-from tests.tasks.test_table2 import scores
+from tests.tasks.pages.test_table2 import scores
 
 
 def test_metrics_are_the_test_splits_by_experiment() -> None:

@@ -8,7 +8,7 @@ from tasks.pages.index import card, index_page
 from tasks.pages.sections import Picture, Renderer, sort_value
 from tasks.results.stored import Results
 from tasks.scoring.bleu import NOT_APPLICABLE
-from tests.tasks.test_table2 import PARAMS, scores
+from tests.tasks.pages.test_table2 import PARAMS, scores
 
 RUN = "e: MLflow run fedcba98, commit 01234567, 2026-11-29"
 PICTURE = Picture("data:image/png;base64,AA==", "A curve", "It falls.")

@@ -9,7 +9,7 @@ import yaml
 from tasks.common.settings import Params
 from tasks.pages.table4 import table4
 from tasks.results.stored import PAPER, Results, Scores
-from tests.tasks.test_table2 import scores as translation_scores
+from tests.tasks.pages.test_table2 import scores as translation_scores
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
 
 PRINTED = yaml.safe_load(PAPER.read_text())
