@@ -26,10 +26,10 @@ from prefect.futures import PrefectFuture
 from prefect.states import Completed, Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.console import plain_logging
 from flows.errors import BadInput, StageError, files_as_input
 from flows.failures import clear_failures, note_failure
-from flows.graph import out_of_date, read_plan
+from flows.log_format import plain_logging
+from flows.plan import out_of_date, read_plan
 from flows.processes import end_processes, marked
 from flows.progress import VARIABLE, artifact_key, watched
 from flows.server import check_proxies, server

@@ -1,4 +1,8 @@
-"""The stages of the pipeline: one module a stage, each a command (`python -m tasks.STAGE KEY`)."""
+"""Stages of the pipeline and other commands: a file here is one, `python -m tasks.NAME`; a package is what they share.
+
+Three packages are commands too: evalb, export, layers. Packages import only packages before them in this list:
+common; tracking, origins, encoding, evalb, results; cleaning, scoring, figures; pages, export, layers.
+"""
 
 import os
 from pathlib import Path

@@ -66,6 +66,13 @@ def test_packages_of_tasks_import_only_packages_below_them() -> None:
     assert wrong == []
 
 
+def test_what_the_transformer_needs_does_not_need_the_transformer() -> None:
+    for package, may in (("io", {"io"}), ("text", {"io", "text", "settings"})):
+        for path in (CHECKOUT / "transformer" / package).glob("*.py"):
+            used = {one.split(".")[1] for one in imports(path) if one.startswith("transformer.")}
+            assert used <= may, path
+
+
 def test_a_file_directly_in_tasks_is_a_command_and_a_package_says_what_it_is_for() -> None:
     for path in (CHECKOUT / "tasks").glob("*.py"):
         assert path.name == "__init__.py" or "\n    run_main(main)\n" in path.read_text(), path

@@ -18,7 +18,7 @@ import yaml
 from dvc.repo import Repo
 
 from flows.errors import StageError
-from flows.graph import read_plan
+from flows.plan import read_plan
 from flows.processes import marked
 from flows.stage import _exit_code
 from tests.workspace import PRESETS, corpus_settings, environment, experiment_settings, make_workspace, write_corpus
@@ -28,7 +28,7 @@ NAME = "small"
 SHORT_FLOW = """
 import sys, uuid
 from flows.errors import StageError
-from flows.graph import read_plan
+from flows.plan import read_plan
 from flows.stage import Run, run_stage
 
 stages = list(read_plan([sys.argv[1]]).needed)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from zc.lockfile import LockFile
 
-from flows import graph, server
+from flows import plan, server
 from flows.locks import FOLDER
 from flows.waiting import waiting
 
@@ -27,10 +27,10 @@ def test_the_plan_says_that_dvc_is_locked(workspace: Path) -> None:
         said.append(line)
         lock.close()
 
-    needed = graph.read_plan(["tiny"], note).needed
+    needed = plan.read_plan(["tiny"], note).needed
     assert said == [f"waiting: another process has locked this folder for DVC ({FOLDER})"]
     lock = LockFile(str(FOLDER))
-    assert graph.out_of_date(needed, note) == set(needed)
+    assert plan.out_of_date(needed, note) == set(needed)
     assert len(said) == 2
 
 

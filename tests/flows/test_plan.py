@@ -9,7 +9,7 @@ import pytest
 from dvc.repo import Repo
 
 from flows.errors import BadInput
-from flows.graph import _matching, out_of_date, read_plan
+from flows.plan import _matching, out_of_date, read_plan
 
 CHECKOUT = Path(__file__).parents[2]
 
