@@ -34,6 +34,8 @@ from transformer.io.errors import InputError
 from transformer.io.files import read_json, sha256, to_json, whole_file, whole_folder, write_json
 
 _HASH = "sha256"  # the key, in the metadata of a safetensors file
+# Names that parameters had when older files were written.
+_RENAMED = {"norms.0.": "encoder_norm.", "norms.1.": "decoder_norm."}
 _MEND = "put a good copy in its place or make it again"
 
 
@@ -84,6 +86,8 @@ def read_weights(path: Path) -> dict[str, Tensor]:
         ) from None
     if written not in (None, _hash(tensors)):
         raise InputError(f"{path}: not the weights that were written; put a good copy in its place or make it again")
+    for old, new in _RENAMED.items():
+        tensors = {name.replace(old, new) if name.startswith(old) else name: one for name, one in tensors.items()}
     return tensors
 
 

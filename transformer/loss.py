@@ -1,6 +1,6 @@
 """Label-smoothed cross-entropy over a shared vocabulary, in pieces that never hold all logits at once.
 
-Legend: N target tokens (padding left out), D d_model, V vocabulary.
+Shape suffixes (transformer/__init__.py): N target tokens (padding left out), D d_model, V vocabulary.
 """
 
 import math

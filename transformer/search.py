@@ -1,7 +1,7 @@
 """Beam search as in section 6.1: batched over sentences, with key/value caches; finished sentences leave the batch.
 
-Legend: B sentences still searched, W hypotheses of each, S source positions, T output positions, N slots of the caches,
-K candidates, R hypotheses of all sentences that are still extended, V vocabulary.
+Shape suffixes (transformer/__init__.py): B sentences still searched, W hypotheses of each, S source positions, T output
+positions, E entries of the caches, C candidates, R hypotheses of all sentences that may go on, D d_model, V vocabulary.
 """
 
 import math
@@ -14,14 +14,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from transformer.model import LayerCache, Transformer, padding_mask
+from transformer.kv_cache import LayerCache, decode_step, new_caches
+from transformer.model import Transformer, padding_mask
 from transformer.settings import SearchSettings
 from transformer.text.subwords import BOS, EOS, PAD
 
 # PyTorch's softmax on a CPU takes 16 numbers at a time, and what is left of a row one by one, ten times as slowly.
 LANES = 16
 BLOCK = 64  # columns
-SLOTS_TO_SORT_OUT = 64  # or more: then it is looked which of them hypotheses are still made of
+COMPACT_AT = 64  # cache entries or more: then it is looked which of them hypotheses are still made of
 # Scores of tokens are computed for so many hypotheses times vocabulary at once: as many as stay in a CPU's cache until
 # all is done with them, and on a GPU as many as there is room for.
 LOGITS_ON_CPU, LOGITS_ON_GPU = 2**19, 2**28
@@ -43,7 +44,7 @@ def length_limit(source: list[int], settings: SearchSettings) -> int:
 
 
 class Constraint(Protocol):
-    """Says which tokens may follow the hypotheses of a batch; `tree_search.WellFormed` is one.
+    """Says which tokens may follow the hypotheses of a batch; `parsing.well_formed.WellFormed` is one.
 
     At the start there is one hypothesis of each sentence, which has no token.
     """
@@ -121,7 +122,7 @@ def beam_search(
     for row, source in enumerate(sources):
         source_BS[row, : len(source) + 1] = torch.tensor([*source, EOS], device=device)
     mask = padding_mask(lengths, source_BS.size(1))
-    caches = model.start(model.encode(source_BS, mask))
+    caches = new_caches(model, model.run_encoder(source_BS, mask))
     sentences = [_Sentence(length_limit(source, settings), n) for source in sources]
     _search(model, settings, sentences, caches, mask, constraint)
     return [sentence.finished or [sentence.unfinished] for sentence in sentences]
@@ -143,8 +144,8 @@ class _Beams:
     def __init__(self, sentences: int, device: torch.device) -> None:
         self.scores_BW = torch.zeros((sentences, 1), device=device)
         self.ids_BWT = torch.full((sentences, 1, 1), BOS, device=device)
-        self.seen_BWN = torch.zeros((sentences, 1, 0), dtype=torch.bool, device=device)
-        self._slots, self._sort_out_at = 0, SLOTS_TO_SORT_OUT
+        self.ancestors_BWE = torch.zeros((sentences, 1, 0), dtype=torch.bool, device=device)
+        self._entries, self._compact_at = 0, COMPACT_AT
 
     def __len__(self) -> int:
         return self.scores_BW.size(1)
@@ -156,36 +157,36 @@ class _Beams:
 
     def step(self, model: Transformer, caches: list[LayerCache], mask: Tensor) -> Tensor:
         """The decoder's output for the last token of each, [B, W, D]."""
-        if self._slots >= self._sort_out_at:
-            self._sort_out(caches)
-        slots = self._slots + len(self)
-        self.seen_BWN = F.pad(self.seen_BWN, (0, _in_lanes(slots) - self.seen_BWN.size(2)))
-        self.seen_BWN[:, :, self._slots : slots] = torch.eye(len(self), dtype=torch.bool, device=mask.device)
-        self._slots = slots
-        return model.step(self.ids_BWT[:, :, -1], self.length, caches, mask, self.seen_BWN)
+        if self._entries >= self._compact_at:
+            self._compact(caches)
+        entries = self._entries + len(self)
+        self.ancestors_BWE = F.pad(self.ancestors_BWE, (0, _in_lanes(entries) - self.ancestors_BWE.size(2)))
+        self.ancestors_BWE[:, :, self._entries : entries] = torch.eye(len(self), dtype=torch.bool, device=mask.device)
+        self._entries = entries
+        return decode_step(model, self.ids_BWT[:, :, -1], self.length, caches, mask, self.ancestors_BWE)
 
-    def _sort_out(self, caches: list[LayerCache]) -> None:
-        """Forget slots that no hypothesis descends from: most, since those of a sentence begin alike."""
-        needed_BN = self.seen_BWN.any(1)
-        self._slots = int(needed_BN.sum(1).max())
-        self._sort_out_at = max(SLOTS_TO_SORT_OUT, 2 * self._slots)
-        order_BN = needed_BN.byte().argsort(dim=1, descending=True, stable=True)[:, : _in_lanes(self._slots)]
-        self.seen_BWN = self.seen_BWN.gather(2, order_BN.unsqueeze(1).expand(-1, len(self), -1))
+    def _compact(self, caches: list[LayerCache]) -> None:
+        """Forget entries that no hypothesis descends from: most, since those of a sentence begin alike."""
+        needed_BE = self.ancestors_BWE.any(1)
+        self._entries = int(needed_BE.sum(1).max())
+        self._compact_at = max(COMPACT_AT, 2 * self._entries)
+        order_BE = needed_BE.byte().argsort(dim=1, descending=True, stable=True)[:, : _in_lanes(self._entries)]
+        self.ancestors_BWE = self.ancestors_BWE.gather(2, order_BE.unsqueeze(1).expand(-1, len(self), -1))
         for cache in caches:
-            cache.select_slots(order_BN, self._slots)
+            cache.select_entries(order_BE, self._entries)
 
     def extend(self, scores_BW: Tensor, parents_BW: Tensor, ids_BW: Tensor) -> None:
         """Go on with these: sums of log-probabilities, hypotheses that they extend, and by which token."""
         index = parents_BW.unsqueeze(2)
         ids_BWT = self.ids_BWT.gather(1, index.expand(-1, -1, self.ids_BWT.size(2)))
         self.ids_BWT = torch.cat([ids_BWT, ids_BW.unsqueeze(2)], dim=2)
-        self.seen_BWN = self.seen_BWN.gather(1, index.expand(-1, -1, self.seen_BWN.size(2)))
+        self.ancestors_BWE = self.ancestors_BWE.gather(1, index.expand(-1, -1, self.ancestors_BWE.size(2)))
         self.scores_BW = scores_BW
 
     def select(self, sentences: Tensor) -> None:
         """Keep the given sentences."""
         self.scores_BW, self.ids_BWT = self.scores_BW[sentences], self.ids_BWT[sentences]
-        self.seen_BWN = self.seen_BWN[sentences]
+        self.ancestors_BWE = self.ancestors_BWE[sentences]
 
 
 def _search(
@@ -201,17 +202,17 @@ def _search(
     while sentences:
         y_BWD = beams.step(model, caches, mask)
         # Twice the beam: even if each hypothesis is best ended, a full beam of unfinished ones remains.
-        totals_BK, parents_BK, ids_BK = _candidates(model, y_BWD, beams.scores_BW, 2 * settings.beam, constraint)
-        ends_BK = ids_BK == EOS
-        _keep_finished(sentences, beams, totals_BK, parents_BK, _may_end(ends_BK, settings), settings)
+        totals_BC, parents_BC, ids_BC = _candidates(model, y_BWD, beams.scores_BW, 2 * settings.beam, constraint)
+        ends_BC = ids_BC == EOS
+        _keep_finished(sentences, beams, totals_BC, parents_BC, _may_end(ends_BC, settings), settings)
         # Unfinished candidates keep their order; the first `beam` of them go on.
-        width = min(settings.beam, totals_BK.size(1))
-        scores_BW, choice_BW = totals_BK.masked_fill(ends_BK, -math.inf).topk(width, dim=1)
-        parents_BW, ids_BW = parents_BK.gather(1, choice_BW), ids_BK.gather(1, choice_BW)
+        width = min(settings.beam, totals_BC.size(1))
+        scores_BW, choice_BW = totals_BC.masked_fill(ends_BC, -math.inf).topk(width, dim=1)
+        parents_BW, ids_BW = parents_BC.gather(1, choice_BW), ids_BC.gather(1, choice_BW)
         beams.extend(scores_BW, parents_BW, ids_BW)
         if constraint:
             constraint.extend(parents_BW, ids_BW)
-        stay = _drop_hopeless(sentences, beams, settings)
+        stay = _prune(sentences, beams, settings)
         if len(stay) < len(sentences):
             sentences = [sentences[i] for i in stay]
             kept = torch.tensor(stay, dtype=torch.long, device=mask.device)
@@ -228,24 +229,24 @@ def _candidates(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The best extensions of all hypotheses of a sentence, best first.
 
-    Sums of log-probabilities, hypotheses and tokens, each [B, K]; so many, or all there are. Hypotheses with a score of
+    Sums of log-probabilities, hypotheses and tokens, each [B, C]; so many, or all there are. Hypotheses with a score of
     minus infinity are passed over.
     """
     open_R = scores_BW.flatten().isfinite().nonzero().squeeze(1)
     allowed_RV = constraint.allowed(open_R) if constraint else None
-    log_probabilities_RK, ids_RK = _best_tokens(model, y_BWD.flatten(0, 1)[open_R], number, allowed_RV)
-    shape = (scores_BW.numel(), ids_RK.size(1))
+    log_probabilities_RC, ids_RC = _best_tokens(model, y_BWD.flatten(0, 1)[open_R], number, allowed_RV)
+    shape = (scores_BW.numel(), ids_RC.size(1))
     totals = torch.full(shape, -math.inf, device=y_BWD.device)
-    totals[open_R] = scores_BW.view(-1, 1)[open_R] + log_probabilities_RK
+    totals[open_R] = scores_BW.view(-1, 1)[open_R] + log_probabilities_RC
     ids = torch.full(shape, PAD, device=y_BWD.device)
-    ids[open_R] = ids_RK
+    ids[open_R] = ids_RC
     totals, ids = totals.view(len(y_BWD), -1), ids.view(len(y_BWD), -1)
-    totals_BK, places_BK = totals.topk(min(number, totals.size(1)), dim=1)
-    return totals_BK, places_BK // shape[1], ids.gather(1, places_BK)
+    totals_BC, places_BC = totals.topk(min(number, totals.size(1)), dim=1)
+    return totals_BC, places_BC // shape[1], ids.gather(1, places_BC)
 
 
 def _best_tokens(model: Transformer, y_RD: Tensor, number: int, allowed_RV: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The likeliest next tokens of each row, best first: log-probabilities and ids, [R, K]; as many, or all.
+    """The likeliest next tokens of each row, best first: log-probabilities and ids, [R, C]; as many, or all.
 
     Tokens that are not allowed have minus infinity.
     """
@@ -284,20 +285,20 @@ def _top(values: Tensor, number: int) -> tuple[Tensor, Tensor]:
 def _keep_finished(
     sentences: list[_Sentence],
     beams: _Beams,
-    totals_BK: Tensor,
-    parents_BK: Tensor,
-    ends_BK: Tensor,
+    totals_BC: Tensor,
+    parents_BC: Tensor,
+    ends_BC: Tensor,
     settings: SearchSettings,
 ) -> None:
     """Candidates that end here enter a sentence's n best outputs if their penalised score is high enough."""
     penalty = length_penalty(beams.length + 1, settings)
-    ends = zip(ends_BK.nonzero()[:, 0].tolist(), totals_BK[ends_BK].tolist(), parents_BK[ends_BK].tolist(), strict=True)
+    ends = zip(ends_BC.nonzero()[:, 0].tolist(), totals_BC[ends_BC].tolist(), parents_BC[ends_BC].tolist(), strict=True)
     for row, total, parent in ends:
         if total / penalty > sentences[row].to_beat:
             sentences[row].finish(Hypothesis(beams.ids_BWT[row, parent, 1:].tolist(), total / penalty))
 
 
-def _drop_hopeless(sentences: list[_Sentence], beams: _Beams, settings: SearchSettings) -> list[int]:
+def _prune(sentences: list[_Sentence], beams: _Beams, settings: SearchSettings) -> list[int]:
     """Give minus infinity to hypotheses that cannot become one of the n best; return the sentences with others.
 
     At one length those are the worst of a sentence: without them, what enters the beam instead is worse still.

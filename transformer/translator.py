@@ -19,6 +19,7 @@ import pydantic
 import torch
 
 from transformer.checkpoints import read_weights
+from transformer.inspect.attention_weights import alignment
 from transformer.io.errors import InputError
 from transformer.io.files import read_json
 from transformer.io.progress import bar
@@ -189,14 +190,17 @@ class Translator:
     def alignment(self, part: Part) -> tuple[list[str], list[str], list[list[float]]]:
         """Source and output as pieces, with end symbols, and where the model looked while it wrote each piece.
 
-        Rows are pieces of the output; `Transformer.alignment` says of which attention. An output that was cut has no
+        Rows are pieces of the output; `inspect.alignment` says of which attention. An output that was cut has no
         end symbol.
         """
         source, output = [*part.source, EOS], part.output.ids + [EOS] * (not part.output.cut)
         device = self.model.embedding.device
         with torch.inference_mode():
-            weights_BTS = self.model.alignment(
-                torch.tensor([source], device=device), torch.tensor([[BOS, *output[:-1]]], device=device), None
+            weights_BTS = alignment(
+                self.model,
+                torch.tensor([source], device=device),
+                torch.tensor([[BOS, *output[:-1]]], device=device),
+                None,
             )
         return self.subwords.pieces(source), self.subwords.pieces(output), weights_BTS[0].tolist()
 

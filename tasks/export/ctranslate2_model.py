@@ -86,13 +86,13 @@ def specification(model: Transformer) -> TransformerSpec:
     encoder.embeddings[0].weight = decoder.embeddings.weight = decoder.projection.weight = embedding
     encoder.position_encodings.encodings = decoder.position_encodings.encodings = positions
     decoder.projection.bias = torch.zeros(embedding.size(0)).index_fill_(0, torch.tensor([PAD, BOS]), NEVER)
-    for layer, layer_spec in zip(model.encoder, encoder.layer, strict=True):
-        _set_encoder_layer(layer_spec, layer)  # type: ignore[arg-type]
-    for layer, layer_spec in zip(model.decoder, decoder.layer, strict=True):
-        _set_decoder_layer(layer_spec, layer)  # type: ignore[arg-type]
-    if pre:
-        _set_norm(encoder.layer_norm, model.norms[0])  # type: ignore[arg-type]
-        _set_norm(decoder.layer_norm, model.norms[1])  # type: ignore[arg-type]
+    for encoder_layer, layer_spec in zip(model.encoder, encoder.layer, strict=True):
+        _set_encoder_layer(layer_spec, encoder_layer)
+    for decoder_layer, layer_spec in zip(model.decoder, decoder.layer, strict=True):
+        _set_decoder_layer(layer_spec, decoder_layer)
+    for stack, norm in ((encoder, model.encoder_norm), (decoder, model.decoder_norm)):
+        if isinstance(norm, nn.LayerNorm):
+            _set_norm(stack.layer_norm, norm)
     return TransformerSpec(encoder, decoder)
 
 

@@ -57,7 +57,8 @@ def towers(model: Transformer) -> list[Tower]:
             Block("Positional encoding", [kind + again * (positions is not None)],
                   positions.numel() * once if positions is not None else 0, "#eeeeee"),
         ]  # fmt: skip
-        norms = [_block(f"norms.{stack}", model.norms[stack])] if len(model.norms) else []
+        norm = model.get_submodule(f"{name}_norm")
+        norms = [] if isinstance(norm, nn.Identity) else [_block(f"{name}_norm", norm)]
         last = Block("Linear, softmax", [f"embedding, transposed: {d_model:,} × {vocabulary:,}"], 0, "#dcd9ee")
         layer = [_block(child, module, masked=name == "decoder") for child, module in layers[0].named_children()]
         found.append(Tower(name, before, len(layers), layer, norms + [last] * (not once)))

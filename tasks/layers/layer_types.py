@@ -102,7 +102,7 @@ class Projected(nn.Module):
     def forward(self, x_BND: Tensor) -> Tensor:
         """[B, N, D] to [B, N, D]."""
         q, k, v = (_split_heads(x, self.d_k) for x in self.projections(x_BND).chunk(3, dim=-1))
-        return self.output(_join_heads(self.look(q, k, v)))  # type: ignore[no-any-return]
+        return self.output(_join_heads(self.look(q, k, v)))
 
 
 class Recurrent(nn.Module):
@@ -114,7 +114,7 @@ class Recurrent(nn.Module):
 
     def forward(self, x_BND: Tensor) -> Tensor:
         """[B, N, D] to [B, N, D]."""
-        return self.gru(x_BND)[0]  # type: ignore[no-any-return]
+        return self.gru(x_BND)[0]
 
 
 class Convolutional(nn.Module):
@@ -126,4 +126,4 @@ class Convolutional(nn.Module):
 
     def forward(self, x_BND: Tensor) -> Tensor:
         """[B, N, D] to [B, N, D]."""
-        return self.convolution(x_BND.transpose(1, 2)).transpose(1, 2)  # type: ignore[no-any-return]
+        return self.convolution(x_BND.transpose(1, 2)).transpose(1, 2)

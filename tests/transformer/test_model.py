@@ -1,13 +1,16 @@
 """The model against PyTorch's own Transformer, and what padding and later positions may not change."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
 from torch import nn
 
 from tests.workspace import PAPER
+from transformer.inspect.attention_weights import alignment
 from transformer.io.errors import InputError
+from transformer.kv_cache import decode_step, new_caches
 from transformer.loss import smoothed_loss
 from transformer.model import (
     LAYER_NORM_EPSILON,
@@ -49,7 +52,9 @@ def torchs_own(model: Transformer) -> nn.Transformer:
         d_model=16, nhead=4, num_encoder_layers=2, num_decoder_layers=2, dim_feedforward=32, dropout=0.0,
         layer_norm_eps=LAYER_NORM_EPSILON, batch_first=True, norm_first=model.settings.normalisation == "pre",
     )  # fmt: skip
-    theirs.encoder.norm, theirs.decoder.norm = model.norms if len(model.norms) else (None, None)
+    theirs.encoder.norm, theirs.decoder.norm = (
+        None if isinstance(norm, nn.Identity) else norm for norm in (model.encoder_norm, model.decoder_norm)
+    )
 
     def attention(ours: Attention, own: nn.MultiheadAttention) -> None:
         own.in_proj_weight.data = ours.projections.data.clone()
@@ -134,12 +139,12 @@ def test_step_by_step_with_caches_gives_the_logits_of_the_whole_sequence(normali
     source, target = batch([5, 3]), batch([6, 6], seed=3)
     mask = padding_mask(torch.tensor([5, 3]), 5)
     whole = model.logits(model(source, target, mask))
-    caches = model.start(model.encode(source, mask))
+    caches = new_caches(model, model.run_encoder(source, mask))
     for position in range(6):
         # Two hypotheses of each sentence: the target, and one that says something else all along.
         ids = torch.stack([target[:, position], torch.full((2,), 4)], dim=1)
         seen = (torch.arange(12) % 2 == torch.arange(2).unsqueeze(1)) & (torch.arange(12) < 2 * position + 2)
-        y = model.step(ids, position, caches, mask, seen.expand(2, 2, 12))
+        y = decode_step(model, ids, position, caches, mask, seen.expand(2, 2, 12))
         torch.testing.assert_close(model.logits(y)[:, 0], whole[:, position], atol=1e-5, rtol=0)
 
 
@@ -271,7 +276,7 @@ def test_attention_is_what_pytorchs_fused_function_computes(causal: bool, masked
 def test_masked_keys_never_give_nan(dtype: torch.dtype) -> None:
     attention = Attention(SETTINGS).to(dtype)
     x = torch.randn(2, 4, 16).to(dtype)
-    y = attention.attend(*attention.project(x), padding_mask(torch.tensor([4, 1]), 4))
+    y = attention(x, mask=padding_mask(torch.tensor([4, 1]), 4))
     assert y.isfinite().all()
 
 
@@ -285,14 +290,13 @@ def test_alignment_is_what_the_last_layer_attends_to_the_source_with(monkeypatch
     values = []
     attend = last.attend
 
-    def spy(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        values.append((v, attend(q, k, v, mask)))
+    def spy(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *more: Any) -> torch.Tensor:
+        values.append((v, attend(q, k, v, *more)))
         return values[0][1]
 
     monkeypatch.setattr(last, "attend", spy)
     with torch.no_grad():
-        model(source, target, mask)
-        weights_BTS = model.alignment(source, target, mask)
+        weights_BTS = alignment(model, source, target, mask)
         ((v_BHSK, attended_BTD),) = values
         torch.testing.assert_close(last.output(weights_BTS @ v_BHSK[:, 0]), attended_BTD)
     torch.testing.assert_close(weights_BTS.sum(2), torch.ones(2, 3))

@@ -64,10 +64,10 @@ def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
     assert [a.score for a in found] == pytest.approx([b.score for b in expected], abs=1e-4)
 
 
-@pytest.mark.parametrize("slots_to_sort_out", [search.SLOTS_TO_SORT_OUT, 1])
-def test_equals_a_plain_search_on_random_models(slots_to_sort_out: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("compact_at", [search.COMPACT_AT, 1])
+def test_equals_a_plain_search_on_random_models(compact_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 models, two sentences each in one batch: beams, penalties, exponents, limits and n drawn at random."""
-    monkeypatch.setattr(search, "SLOTS_TO_SORT_OUT", slots_to_sort_out)
+    monkeypatch.setattr(search, "COMPACT_AT", compact_at)
     cut, early = 0, 0
     for seed in range(200):
         draw = random.Random(seed)
@@ -127,18 +127,15 @@ class Table(Transformer):
         super().__init__(SHAPE, vocabulary)
         self.table, self.steps = table, 0
 
-    def start(self, memory_BSD: torch.Tensor) -> list:  # type: ignore[type-arg]
-        return [Said(len(memory_BSD))]
-
-    def step(  # type: ignore[override]
-        self, ids_BW: torch.Tensor, position: int, caches: list["Said"], mask: object, seen_BWN: torch.Tensor
+    def step(
+        self, ids_BW: torch.Tensor, position: int, caches: list["Said"], mask: object, ancestors_BWE: torch.Tensor
     ) -> torch.Tensor:
         self.steps = position + 1
         caches[0].append(ids_BW)
         logits_BWV = torch.full((*ids_BW.shape, 6), -math.inf)
         for sentence, hypothesis in itertools.product(*map(range, ids_BW.shape)):
-            slots = seen_BWN[sentence, hypothesis].nonzero().squeeze(1).tolist()
-            _, *said = [caches[0].ids_BN[sentence][slot] for slot in slots]
+            entries = ancestors_BWE[sentence, hypothesis].nonzero().squeeze(1).tolist()
+            _, *said = [caches[0].ids_BE[sentence][entry] for entry in entries]
             for token, probability in self.table.get(tuple(said), {EOS: 1.0}).items():
                 logits_BWV[sentence, hypothesis, token] = math.log(probability)
         return logits_BWV
@@ -148,21 +145,37 @@ class Table(Transformer):
 
 
 class Said:
-    """Stands where a cache would: what the hypotheses of each sentence said, slot for slot."""
+    """Stands where a cache would: what the hypotheses of each sentence said, entry for entry."""
 
     def __init__(self, sentences: int) -> None:
-        self.ids_BN: list[list[int]] = [[] for _ in range(sentences)]
+        self.ids_BE: list[list[int]] = [[] for _ in range(sentences)]
 
     def append(self, ids_BW: torch.Tensor) -> None:
-        for said, ids in zip(self.ids_BN, ids_BW.tolist(), strict=True):
+        for said, ids in zip(self.ids_BE, ids_BW.tolist(), strict=True):
             said += ids
 
-    def select_slots(self, slots_BN: torch.Tensor, used: int) -> None:
-        rows = zip(self.ids_BN, slots_BN.tolist(), strict=True)
-        self.ids_BN = [[said[slot] for slot in slots[:used]] for said, slots in rows]
+    def select_entries(self, entries_BE: torch.Tensor, used: int) -> None:
+        rows = zip(self.ids_BE, entries_BE.tolist(), strict=True)
+        self.ids_BE = [[said[entry] for entry in entries[:used]] for said, entries in rows]
 
     def select(self, sentences: torch.Tensor) -> None:
-        self.ids_BN = [self.ids_BN[i] for i in sentences.tolist()]
+        self.ids_BE = [self.ids_BE[i] for i in sentences.tolist()]
+
+
+@pytest.fixture(autouse=True)
+def tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `Table` is searched step by step too."""
+    new_caches, decode_step = search.new_caches, search.decode_step
+    monkeypatch.setattr(
+        search,
+        "new_caches",
+        lambda model, memory: [Said(len(memory))] if isinstance(model, Table) else new_caches(model, memory),
+    )
+    monkeypatch.setattr(
+        search,
+        "decode_step",
+        lambda model, *more: model.step(*more) if isinstance(model, Table) else decode_step(model, *more),
+    )
 
 
 def test_the_first_finished_hypothesis_does_not_end_the_search() -> None:

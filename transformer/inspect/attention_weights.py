@@ -1,15 +1,15 @@
-"""The weights of every attention of a model, recorded while it runs: what the paper's Figures 3 to 5 show.
+"""The weights of attentions of a model, recorded while it runs: what the paper's Figures 3 to 5 show.
 
-Legend as in transformer/model.py: B sentences, H heads, T queries, S keys, K d_k.
+Shape suffixes (transformer/__init__.py): B sentences, H heads, T queries, S keys, D d_model.
 """
 
-import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from transformer import model as paper
 from transformer.model import Attention, Transformer
 
 
@@ -21,40 +21,47 @@ def attention_weights(
 
     Arguments as in `Transformer.forward`, which is run; a row sums to 1.
     """
-    with _recorded(model) as weights:
-        model(source_BS, target_BT, mask)
+    names = [name for name, module in model.named_modules() if isinstance(module, Attention)]
+    return _recorded(model, names, source_BS, target_BT, mask)
+
+
+@torch.inference_mode()
+def alignment(model: Transformer, source_BS: Tensor, target_BT: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Where a model looks in the source for what follows each of the target ids: [B, T, S].
+
+    The weights of the last decoder layer's attention to the source, mean of its heads; a row sums to 1. Arguments as in
+    `Transformer.forward`, which is run.
+    """
+    name = f"decoder.{len(model.decoder) - 1}.cross_attention"
+    return _recorded(model, [name], source_BS, target_BT, mask)[name].mean(1)
+
+
+def _recorded(model: Transformer, names: Collection[str], *arguments: Tensor | None) -> dict[str, Tensor]:
+    """Run a model; the weights of the attentions with these names, which themselves keep none."""
+    weights: dict[str, Tensor] = {}
+
+    def recorder(name: str) -> Callable[..., None]:
+        def record(module: Attention, given: Any, named: Any, output: Tensor) -> None:
+            weights[name] = _weights(module, *given, **named)
+
+        return record
+
+    handles = [model.get_submodule(name).register_forward_hook(recorder(name), with_kwargs=True) for name in names]
+    try:
+        model(*arguments)
+    finally:
+        for handle in handles:
+            handle.remove()
     return weights
 
 
-@contextmanager
-def _recorded(model: Transformer) -> Iterator[dict[str, Tensor]]:
-    """While the block lasts, what each attention computes fills the dictionary."""
-    weights: dict[str, Tensor] = {}
-    modules = {name: module for name, module in model.named_modules() if isinstance(module, Attention)}
-    for name, module in modules.items():
-        module.attend = _recorder(module.attend, name, weights)  # type: ignore[method-assign]
-    try:
-        yield weights
-    finally:
-        for module in modules.values():
-            del module.attend
-
-
-def _recorder(attend: Callable[..., Tensor], name: str, weights: dict[str, Tensor]) -> Callable[..., Tensor]:
-    """`Attention.attend`, which itself keeps no weights: fused functions never have them."""
-
-    def recording(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-        weights[name] = _softmax(q, k, mask, causal)
-        return attend(q, k, v, mask, causal)
-
-    return recording
-
-
-def _softmax(q_BHTK: Tensor, k_BHSK: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    scores_BHTS = q_BHTK.float() @ k_BHSK.float().transpose(-1, -2) / math.sqrt(q_BHTK.size(-1))
-    if causal:
-        later_TS = torch.ones(scores_BHTS.shape[-2:], dtype=torch.bool, device=scores_BHTS.device).triu(1)
-        scores_BHTS = scores_BHTS.masked_fill(later_TS, -math.inf)
-    if mask is not None:
-        scores_BHTS = scores_BHTS.masked_fill(~mask, -math.inf)
-    return scores_BHTS.softmax(-1)
+def _weights(
+    attention: Attention,
+    x_BTD: Tensor,
+    memory_BSD: Tensor | None = None,
+    mask: Tensor | None = None,
+    causal: bool = False,
+) -> Tensor:
+    """Arguments as in `Attention.forward`."""
+    q_BHTK, k_BHSK, _ = attention.project(x_BTD, memory_BSD)
+    return paper.attention_weights(q_BHTK.float(), k_BHSK.float(), mask, causal)

@@ -3,7 +3,8 @@
 An output that this lets through is one that `trees.restore` need not repair. The hypotheses of a whole batch are
 followed in a few tensors, since one by one they would take longer than a small model's step.
 
-Legend as in search.py, and P phrases that can be open at once, L ids that the words of a sentence take in an output.
+Shape suffixes (transformer/__init__.py): B sentences, W hypotheses of each, R hypotheses of all, V vocabulary,
+P phrases that can be open at once, L ids that the words of a sentence take in an output.
 """
 
 from collections.abc import Sequence

@@ -41,7 +41,7 @@ def test_what_is_set_is_what_is_drawn() -> None:
     assert "2 heads, d_k 8, d_v 8" in after
     assert any(text.startswith("decoder: 3 × ") for text in after)
     assert after.count("x + Dropout(Sublayer(LayerNorm(x)))") == 5
-    assert "Norm: norms.0" in after and "Norm: norms.0" not in before
+    assert "Norm: encoder_norm" in after and "Norm: encoder_norm" not in before
 
 
 def test_base_is_the_papers_figure_1() -> None:
