@@ -15,6 +15,7 @@ from typing import Any
 
 from tasks.common.lines import read_parallel
 from tasks.common.markdown import hundredths
+from tasks.common.noted import check_files, with_hash
 from tasks.common.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.common.settings import key_argument, read_experiment
 from tasks.scoring import trees_page
@@ -24,7 +25,6 @@ from tasks.scoring.trees import score_splits
 from tasks.tracking.run import tracked
 from transformer.io.errors import InputError, run_main
 from transformer.io.files import read_json, write_json
-from transformer.io.noted import check_files, with_hash
 
 SECTIONS = ("corpus",)
 SPLITS = ("valid", "test")

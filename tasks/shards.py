@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.common.markdown import listed
+from tasks.common.noted import check_files
 from tasks.common.ordered_pool import in_order, usable_processors
 from tasks.common.paths import CORPORA, SHARDS, SUBWORDS
 from tasks.common.settings import ShardSettings, key_argument, read_corpus
@@ -34,7 +35,6 @@ from tasks.encoding.block_writer import BlockWriter
 from tasks.encoding.line_blocks import Block, cut
 from transformer.io.errors import InputError, run_main
 from transformer.io.files import read_json, resumed_folder, sha256, write_json
-from transformer.io.noted import check_files
 from transformer.io.progress import bar, every
 from transformer.settings import TextSettings
 from transformer.text.subwords import Subwords

@@ -30,12 +30,12 @@ import numpy as np
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
+from tasks.common.noted import check_files
 from tasks.common.paths import CORPORA, SUBWORDS
 from tasks.common.settings import SubwordSettings, key_argument, read_corpus
 from tasks.encoding.encoder import cut_words
 from transformer.io.errors import InputError, run_main
 from transformer.io.files import read_json, whole_folder, write_json
-from transformer.io.noted import check_files
 from transformer.io.progress import every, track
 from transformer.settings import TextSettings
 from transformer.text.bpe import Bpe

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.common.lines import read_lines, read_parallel, write_lines
+from tasks.common.noted import check_files
 from tasks.common.paths import CORPORA, MODELS, OUTPUTS
 from tasks.common.settings import key_argument, read_experiment
 from tasks.scoring.trees import SEARCHES
@@ -29,7 +30,6 @@ from tasks.tracking.run import tracked
 from transformer.inspect.perplexity import perplexity
 from transformer.io.errors import run_main
 from transformer.io.files import read_json, sha256, whole_folder, write_json
-from transformer.io.noted import check_files
 from transformer.parsing.parser import Parser
 from transformer.text.subwords import UNK
 from transformer.text.trees import write_brackets

@@ -1,6 +1,6 @@
-"""The typed settings of a model, its training and its search. No value has a default here: params.yaml holds them all.
+"""The typed settings of a model, its training and its search. None has a default but those that came later.
 
-A wrong type or an unknown key is an error; `tasks.common.settings` turns it into one line that names the key.
+A wrong type or an unknown key is an error of pydantic's, which names the key.
 """
 
 from typing import Annotated, Literal
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Settings(BaseModel):
-    """A section of params.yaml: immutable, no unknown keys, no silent conversions, every number finite."""
+    """Some settings that belong together: immutable, no unknown keys, no silent conversions, every number finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

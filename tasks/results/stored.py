@@ -14,12 +14,12 @@ from typing import Any
 
 import yaml
 
+from tasks.common.noted import without_hash
 from tasks.common.paths import MEASURED, REPORTS
 from tasks.common.settings import Params, read_params
 from tasks.common.table3_rows import parse_name
 from transformer.io.errors import InputError
 from transformer.io.files import read_json
-from transformer.io.noted import without_hash
 
 PAPER = Path(__file__).with_name("paper.yaml")
 PUBLISHED = Path(__file__).with_name("published.yaml")

@@ -172,7 +172,7 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except ValueError as error:
-        raise InputError(f"{path}: damaged ({error}); delete it and run its stage again") from None
+        raise InputError(f"{path}: damaged ({error}); delete it and make it again") from None
 
 
 def sha256(path: Path) -> str:

@@ -162,7 +162,7 @@ def _rows(shards: Path, entries: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _advice(shards: Path) -> str:
-    return f"delete {shards} and run its stage again"
+    return f"delete {shards} and make the shards again"
 
 
 class _Array:

@@ -21,7 +21,7 @@ def open_missing_streams() -> None:
 
 
 def name_the_user() -> None:
-    """Set USER where this process's user id has no name, as in a container: PyTorch and MLflow ask for it."""
+    """Set USER where this process's user id has no name, as in a container: libraries ask for it."""
     try:
         getpass.getuser()
     except (KeyError, OSError):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tasks.common.noted import check_files, with_hash, without_hash
 from transformer.io.errors import InputError
 from transformer.io.files import read_json, sha256, write_json
-from transformer.io.noted import check_files, with_hash, without_hash
 
 FACTS = {"scores": {"bleu": 27.3, "perplexity": float("inf")}, "lengths": {10: [1, 2]}, "words": "grün"}
 
