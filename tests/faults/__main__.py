@@ -5,22 +5,19 @@
     python -m tests.faults --only trainings --kills 200         # a single training, killed every second
 
 Parts: trainings, kills, at_once, places, flips. Each keeps what it has found in the folder and goes on from there when
-it is started again, until the code changes; the page has what the folder has. Exit code 1 if there was a fault.
+it is started again at the same commit; the page has what the folder has. Exit code 1 if there was a fault.
 """
 
 import argparse
 import secrets
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from tasks.common.machine import commit, describe
 from tests.faults.at_once import at_once
 from tests.faults.flips import flips
 from tests.faults.kills import kills
 from tests.faults.part import Part
-from tests.faults.pipeline import Pipeline, processors
+from tests.faults.pipeline import Pipeline
 from tests.faults.places import places
 from tests.faults.report import report
 from transformer.io.errors import InputError, run_main
@@ -47,9 +44,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("reports/faults.md"), help="the page (default: %(default)s)")
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
-    about = _begun(folder, arguments.seed)
+    seed = _seed(folder, arguments.seed)
     pipeline = Pipeline(folder, until=arguments.until)
-    seed = about["seed"]
     for name in arguments.only:
         if name == "trainings":
             from tests.faults.trainings import trainings  # loads torch
@@ -63,9 +59,9 @@ def main() -> None:
             flips(pipeline, arguments.times, seed)
         else:
             places(pipeline, arguments.times, seed)
-    found = [Part.read(folder, name, "") for name in PARTS if (folder / f"{name}.json").exists()]
+    found = [Part(**read_json(path)) for name in PARTS if (path := folder / f"{name}.json").exists()]
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    text = report(found, about).replace(f"{folder}/", "")  # where the project lies is nobody's business
+    text = report(found, seed).replace(f"{folder}/", "")  # where the project lies is nobody's business
     with whole_file(arguments.out) as temporary:
         temporary.write_text(text, encoding="utf-8")
     print(f"{arguments.out}: {sum(len(part.faults) for part in found)} faults")
@@ -73,21 +69,16 @@ def main() -> None:
         sys.exit(1)
 
 
-def _begun(folder: Path, seed: int | None) -> dict[str, Any]:
-    """What the folder's parts have in common; InputError if other code or another seed began them."""
-    record = folder / "begun.json"
+def _seed(folder: Path, asked: int | None) -> int:
+    """The seed of all that is drawn for a folder; InputError if another one is asked for than it was begun with."""
+    record = folder / "seed.json"
     if not record.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        machine = f"{describe(devices=1)['device']}, {processors()}"
-        date = datetime.now(UTC).isoformat(timespec="minutes")
-        seed = secrets.randbelow(10**6) if seed is None else seed
-        write_json(record, {"seed": seed, "commit": commit(), "date": date, "machine": machine})
-    about: dict[str, Any] = read_json(record)
-    if about["commit"] != commit() or seed not in (None, about["seed"]):
-        raise InputError(
-            f"{folder}: begun at commit {about['commit']} with seed {about['seed']}: delete it to begin anew"
-        )
-    return about
+        write_json(record, secrets.randbelow(10**6) if asked is None else asked)
+    seed: int = read_json(record)
+    if asked not in (None, seed):
+        raise InputError(f"{folder}: begun with seed {seed}: delete it to begin anew")
+    return seed
 
 
 if __name__ == "__main__":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from transformer.io.files import write_json
+from tasks.common.machine import commit, describe
+from tests.faults.pipeline import processors
+from transformer.io.errors import InputError
+from transformer.io.files import read_json, write_json
 
 Row = list[Any]
 
@@ -18,6 +21,9 @@ class Part:
 
     name: str
     title: str
+    commit: str = ""
+    date: str = ""
+    machine: str = ""
     done: str = ""
     facts: dict[str, int] = field(default_factory=dict)
     head: list[str] = field(default_factory=list)
@@ -29,9 +35,15 @@ class Part:
 
     @classmethod
     def read(cls, folder: Path, name: str, title: str) -> Part:
-        """What was found before in `folder`, to go on with."""
+        """What was found before in `folder`, to go on with; InputError if other code found it."""
         path = folder / f"{name}.json"
-        return cls(**json.loads(path.read_text())) if path.exists() else cls(name, title)
+        if path.exists():
+            part = cls(**read_json(path))
+            if part.commit != commit():
+                raise InputError(f"{path}: of commit {part.commit}; delete it to begin anew")
+            return part
+        machine = f"{describe(devices=1)['device']}, {processors()}"
+        return cls(name, title, commit(), datetime.now(UTC).isoformat(timespec="minutes"), machine)
 
     def write(self, folder: Path) -> None:
         """Keep what was found up to now."""

@@ -7,17 +7,19 @@ from tests.faults.kills import summed_up
 from tests.faults.part import Part
 
 
-def report(parts: list[Part], about: dict[str, Any]) -> str:
-    """Markdown; `about` has date, commit, machine and seed."""
+def report(parts: list[Part], seed: int) -> str:
+    """Markdown."""
     count = sum(len(part.faults) for part in parts)
-    rows = [[part.title, _facts(part), str(len(part.faults))] for part in parts]
+    rows = [
+        [part.title, _facts(part), str(len(part.faults)), f"`{short_commit(part.commit)}`", part.date, part.machine]
+        for part in parts
+    ]
     head = [
         "# Faults done on purpose",
-        f"Written by `python -m tests.faults` (seed {about['seed']}) at commit `{short_commit(about['commit'])}`, "
-        f"begun {about['date']}, on {about['machine']}; not edited. What it does is in `tests/faults/`. A small corpus "
-        "and model go through the whole pipeline while things happen to it. What must not be is called a fault below: "
-        f"there {'is 1' if count == 1 else f'are {count}'}.",
-        table(["what", "counted", "faults"], rows),
+        f"Written by `python -m tests.faults` (seed {seed}); not edited. What it does is in `tests/faults/`. A small "
+        "corpus and model go through the whole pipeline while things happen to it. What must not be is called a fault "
+        f"below: there {'is 1' if count == 1 else f'are {count}'}.",
+        table(["what", "counted", "faults", "commit", "begun", "machine"], rows),
     ]
     return "\n\n".join([*head, *(_section(part) for part in parts)]) + "\n"
 

@@ -96,7 +96,8 @@ def look(folder: Path, batches: int, part: Part) -> None:
 
 def trainings(folder: Path, kills: int, seed: int) -> Part:
     """Kill trainings in `folder` at moments drawn from the seed until there were `kills` of them."""
-    part = Part("trainings", "Kills of a single training")
+    (folder / "trainings.json").unlink(missing_ok=True)  # which takes minutes: begun anew each time
+    part = Part.read(folder, "trainings", "Kills of a single training")
     part.done = (
         f"A training of {UPDATES} updates that saves after about every second one is killed (SIGKILL) at moments drawn "
         "from a sixth of its time, and started again. At its end it must hold what one holds that was left alone: "
