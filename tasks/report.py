@@ -14,13 +14,13 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from pathlib import Path
 
+from tasks.common.document import Page, markdown
 from tasks.common.paths import REPORTS
 from tasks.figures.gallery import FIGURES
 from tasks.pages.dvc_files import curves, metrics
 from tasks.pages.edited import write_page
 from tasks.pages.index import index_page
 from tasks.pages.multi30k import multi30k
-from tasks.pages.sections import Picture
 from tasks.pages.table1 import table1
 from tasks.pages.table2 import table2
 from tasks.pages.table3 import table3
@@ -30,12 +30,13 @@ from transformer.io.errors import run_main
 from transformer.io.files import whole_file, whole_folder
 from transformer.io.progress import track
 
-PAGES: dict[str, Callable[[Results], str]] = {
-    "table1.md": lambda results: table1(results.layers, results.paper),
-    "table2.md": lambda results: table2(results.translation),
-    "table3.md": table3,
-    "table4.md": lambda results: table4(results.parsing),
-    "multi30k.md": lambda results: multi30k(results.translation),
+DO_NOT_EDIT = "Written by `dvc repro --single-item report`; do not edit."
+PAGES: dict[str, Callable[[Results], Page]] = {
+    "table1": lambda results: table1(results.layers, results.paper),
+    "table2": lambda results: table2(results.translation),
+    "table3": table3,
+    "table4": lambda results: table4(results.parsing),
+    "multi30k": lambda results: multi30k(results.translation),
 }
 
 
@@ -51,13 +52,12 @@ def main() -> None:
 
 def write_reports(results: Results, folder: Path) -> None:
     """Figures, pages, the page of all of them, and what `dvc metrics` and `dvc plots` show."""
-    pictures = {}
     for name, figure in track(FIGURES.items(), "report", "figure", len(FIGURES)):
         with whole_file(folder / "figures" / name) as temporary:
             figure.draw(results, temporary)
-        pictures[f"figures/{name}"] = Picture.read(folder / "figures" / name, figure.title, figure.caption)
-    texts = {name: page(results) for name, page in PAGES.items()}
-    texts["index.html"] = index_page(results, texts, pictures)
+    pages = {name: page(results) for name, page in PAGES.items()}
+    texts = {f"{name}.md": markdown(Page(page.title, [DO_NOT_EDIT, *page.blocks])) for name, page in pages.items()}
+    texts["index.html"] = index_page(results, pages, folder / "figures")
     for name, text in texts.items():
         if kept := write_page(folder / name, text):
             print(

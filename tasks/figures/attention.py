@@ -11,8 +11,8 @@ from tasks.figures.arcs import Line, Panel, told, write_arcs
 from tasks.figures.attention_words import SPECIAL, Seen, seen
 from tasks.figures.plots import NOTHING
 from tasks.figures.svg import document, text
+from tasks.results.provenance import outdated
 from tasks.results.stored import Results
-from tasks.results.trainings import outdated
 from transformer.io.errors import InputError
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.results.trainings import origin
+from tasks.results.provenance import run_of
 
 Rows = list[list[float]]  # [queries][keys]
 Words = list[tuple[str, list[int]]]  # each with the places of its pieces
@@ -38,7 +38,7 @@ def seen(stored: dict[str, Any], kind: str) -> Seen:
     heads = [by_words(head, from_words, to_words) for head in stored[kind]]
     title = f"{stored['experiment']}, {told}, layer {stored['layer']} of {stored['layers']}"
     return Seen(
-        title, origin(stored["training"]), [word for word, _ in from_words], [word for word, _ in to_words], heads
+        title, run_of(stored["training"]), [word for word, _ in from_words], [word for word, _ in to_words], heads
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from tasks.common.document import Picture
 from tasks.figures.architecture import draw_architecture
 from tasks.figures.arcs import PALEST
 from tasks.figures.attention import draw_far, draw_heads, draw_pronoun, draw_sharpest
@@ -115,6 +116,6 @@ FIGURES: dict[str, Figure] = {
 }
 
 
-def markdown(name: str) -> str:
+def picture(name: str) -> Picture:
     """The figure as a page in reports/ shows it, with its caption below."""
-    return f"![{FIGURES[name].title}](figures/{name})\n\n{FIGURES[name].caption}"
+    return Picture(name, FIGURES[name].title, FIGURES[name].caption)

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks.figures.plots import plot, styles
+from tasks.results.provenance import outdated, run_of
 from tasks.results.stored import Results
-from tasks.results.trainings import origin, outdated
 
 
 def draw_averaging(results: Results, path: Path) -> None:
@@ -48,7 +48,7 @@ def _panels(results: Results, path: Path) -> Iterator[tuple[Any, dict[str, Any]]
                 axes.axis("off")
                 axes.text(0.5, 0.5, note, ha="center", va="center", transform=axes.transAxes)
             else:
-                axes.set_title(f"{name}\n{origin(sweep['training'])}", fontsize="medium")
+                axes.set_title(f"{name}\n{run_of(sweep['training'])}", fontsize="medium")
                 yield axes, sweep
 
 

@@ -10,15 +10,16 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, StrictUndefined
 
-from tasks.common.markdown import settings, short_commit
+from tasks.common.document import Page
+from tasks.common.markdown import duration, settings, short_commit
 from tasks.common.table3_rows import parse_name
-from tasks.pages.sections import Picture, Renderer, plain_html, section_of_figures
-from tasks.results.provenance import how_it_was_made, trained
+from tasks.figures.gallery import FIGURES, picture
+from tasks.pages.html import Renderer, prose, section_of_figures
+from tasks.results.provenance import hardware, how_it_was_made, run_of
 from tasks.results.stored import Results
 from tasks.results.table3_statistics import SIZES
 
 TEMPLATE = Path(__file__).with_suffix(".html")
-DO_NOT_EDIT = "Written by `dvc repro --single-item report`; do not edit."  # of the single files
 LAYERS = "layers"  # the stage that measures Table 1
 
 
@@ -50,40 +51,33 @@ class Run(NamedTuple):
     html: str
 
 
-def index_page(results: Results, reports: Mapping[str, str], pictures: Mapping[str, Picture]) -> str:
-    """The page; `reports` are Markdown by file name, `pictures` by the path that the reports give."""
+def index_page(results: Results, pages: Mapping[str, Page], figures: Path) -> str:
+    """The page; `pages` are by the names of their files without .md, `figures` is the folder of the pictures."""
     runs = {name: origin(name, score) for name, score in results.scores.items()}
     layers = {} if results.layers is None else {LAYERS: origin_of_layers(results.layers)}
-    renderer = Renderer({**runs, **layers}, pictures)
-    sections = [
-        renderer.section(name, text.replace(DO_NOT_EDIT, ""), LAYERS if layers and name == "table1.md" else "")
-        for name, text in reports.items()
-    ]
-    shown = "".join(section.html for section in sections)
-    if others := [picture for picture in pictures.values() if picture.data_uri not in shown]:
-        sections.append(section_of_figures(others))
-    origins = [Run(name, runs[name], plain_html(how_it_was_made(score))) for name, score in results.scores.items()]
+    renderer = Renderer({**runs, **layers}, figures)
+    sections = [renderer.section(name, page) for name, page in pages.items()]
+    if others := [picture(name) for name in FIGURES if name not in renderer.shown]:
+        sections.append(section_of_figures(renderer, others))
+    origins = [Run(name, runs[name], prose(how_it_was_made(score))) for name, score in results.scores.items()]
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         cards=[card(name, score, runs[name]) for name, score in results.scores.items() if not _is_row(name)],
-        tables=table3_cards(results) if "table3.md" in reports else [],
+        tables=table3_cards(results) if "table3" in pages else [],
         unrun=unrun(results),
         failures=results.failures,
         measured=len(results.scores),
         experiments=len(results.params.experiments),
         sections=sections,
         runs=[run for run in origins if not _is_row(run.name)]
-        + [
-            Run(name, said, plain_html(how_layers_were_measured(results.layers or {}))) for name, said in layers.items()
-        ],
+        + [Run(name, said, prose(how_layers_were_measured(results.layers or {}))) for name, said in layers.items()],
         row_runs=[run for run in origins if _is_row(run.name)],
     )
 
 
 def origin(name: str, score: dict[str, Any]) -> str:
     """The run, commit and date behind a number, in one line."""
-    *_, date, commit, run = trained(score["training"])
-    return f"{name}: MLflow run {run}, commit {commit}, {date}"
+    return f"{name}: {run_of(score['training'])}"
 
 
 def origin_of_layers(layers: dict[str, Any]) -> str:
@@ -109,8 +103,8 @@ def card(name: str, score: dict[str, Any], where_from: str) -> Card:
         value, metric = tokens, "BLEU, lower-cased tokens"
     else:
         value, metric = test["bleu"]["score"], "sacreBLEU"
-    took, hardware, *_ = trained(training)
-    size, cost = f"{training['parameters']:,} parameters", f"{took} on {hardware}"
+    size = f"{training['parameters']:,} parameters"
+    cost = f"{duration(training['seconds'])} on {hardware(training)}"
     return Card(name, f"{value:.2f}", metric, score["corpus"]["test_set"], size, cost, where_from)
 
 

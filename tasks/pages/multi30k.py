@@ -6,15 +6,16 @@ Part of the stage `report`; writes reports/multi30k.md from reports/scores/*.jso
 from statistics import mean, stdev
 from typing import Any
 
-from tasks.common.markdown import settings, table
+from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count, fixed, row_of, strong
+from tasks.common.markdown import settings
 from tasks.common.settings import Experiment, Params
-from tasks.results.provenance import TRAINED, failed_since, missing, trained
+from tasks.results.provenance import TRAINED, failed_since, missing_cell, trained
 from tasks.results.stored import Results, Scores
 
 TOKENS = "bleu_lowercase_tokens"
 
 
-def multi30k(results: Results) -> str:
+def multi30k(results: Results) -> Page:
     """The page. Only experiments on the published test set are on it; those without scores say so."""
     params, scores, published = results.params, results.scores, results.published["multi30k"]
     names = [
@@ -24,11 +25,12 @@ def multi30k(results: Results) -> str:
         and params.corpora[experiment.corpus].languages.model_dump() == published["languages"]
     ]
     measured = {name: scores[name] for name in names if name in scores}
-    parts = [
-        f"# Multi30k: {published['languages']['source']} to {published['languages']['target']}, "
-        f"{published['test_set'].removeprefix('multi30k ')}",
-        "Written by `dvc repro --single-item report`; do not edit.",
-        "## On lower-cased tokens",
+    title = (
+        f"Multi30k: {published['languages']['source']} to {published['languages']['target']}, "
+        f"{published['test_set'].removeprefix('multi30k ')}"
+    )
+    blocks: list[Block] = [
+        Heading("On lower-cased tokens"),
         token_rows(names, results),
         "Text in lower case, cut by the Moses tokeniser without splitting at hyphens, on both sides: the way in which "
         "scores on this test set are published. The first row is printed by its authors, not measured here. An "
@@ -36,53 +38,49 @@ def multi30k(results: Results) -> str:
         "Time is that of the updates alone, without validation and saving.",
         *failed_since(results.only(names)),
         *spread(params, measured),
-        "## The same outputs, plain text",
+        Heading("The same outputs, plain text"),
         plain_rows(names, results),
         "sacreBLEU and chrF of the outputs as one reads them (tokens joined again where the model writes tokens), "
         "against the raw references. A model trained on lower-cased text writes no capitals, and German has many: the "
         "cased columns count each of them as an error. No figure of this table compares with one of the table above.",
-        "## Where the numbers come from",
+        Heading("Where the numbers come from", folded=True),
         *map(provenance, measured, measured.values()),
     ]
-    return "\n\n".join(parts if measured else [*parts, "Nothing has been measured yet."]) + "\n"
+    return Page(title, blocks if measured else [*blocks, "Nothing has been measured yet."])
 
 
-def token_rows(names: list[str], results: Results) -> str:
+def token_rows(names: list[str], results: Results) -> Table:
     """BLEU on lower-cased tokens: the published row, then one for each experiment."""
     measured, published = results.scores, results.published["multi30k"]
     header = [
         "system", "BLEU", "precisions of 1- to 4-grams", "brevity penalty", "reference tokens", "updates",
         *TRAINED,
     ]  # fmt: skip
-    theirs = [f"{published['system']} (published)", f"{published['bleu']:.2f}", *_parts(published)]
-    rows = [[*theirs, published["updates"], "–", published["hardware"], "–", "–", "–"]]
+    theirs: Row = [f"{published['system']} (published)", fixed(published["bleu"]), *_parts(published)]
+    rows: list[Row] = [[*theirs, published["updates"], "–", published["hardware"], "–", "–", "–"]]
     for name in names:
         if name not in measured:
-            rows.append([name, missing(results.failures, name), *[""] * (len(header) - 2)])
+            rows.append([name, missing_cell(results.failures, name), *[""] * (len(header) - 2)])
             continue
         found, training = measured[name]["scores"]["test"][TOKENS], measured[name]["training"]
-        rows.append([
-            name,
-            f"**{found['score']:.2f}**",
-            *_parts(found),
-            f"{training['update']:,}",
-            *trained(training),
-        ])  # fmt: skip
-    return table(header, rows)
+        rows.append(
+            row_of(name, [strong(fixed(found["score"])), *_parts(found), count(training["update"]), *trained(training)])
+        )
+    return Table(header, rows)
 
 
-def plain_rows(names: list[str], results: Results) -> str:
+def plain_rows(names: list[str], results: Results) -> Table:
     """sacreBLEU and chrF on plain text, with the signatures; one row for each experiment."""
     measured = results.scores
     header = ["experiment", "BLEU, cased", "BLEU, case ignored", "chrF, cased"]
-    rows = []
+    rows: list[Row] = []
     for name in names:
         if name not in measured:
-            rows.append([name, missing(results.failures, name), *[""] * (len(header) - 2)])
+            rows.append([name, missing_cell(results.failures, name), *[""] * (len(header) - 2)])
             continue
         test = measured[name]["scores"]["test"]
-        rows.append([name, *(f"{test[kind]['score']:.2f}" for kind in ("bleu", "bleu_lowercase", "chrf"))])
-    return table(header, rows)
+        rows.append(row_of(name, [fixed(test[kind]["score"]) for kind in ("bleu", "bleu_lowercase", "chrf")]))
+    return Table(header, rows)
 
 
 def spread(params: Params, measured: Scores) -> list[str]:
@@ -119,9 +117,10 @@ def provenance(name: str, score: dict[str, Any]) -> str:
     )
 
 
-def _parts(bleu: dict[str, Any]) -> list[str]:
+def _parts(bleu: dict[str, Any]) -> list[Cell]:
     precisions = " / ".join(f"{precision:.1f}" for precision in bleu["precisions"])
-    return [precisions, f"{bleu['brevity_penalty']:.3f}", f"{bleu['reference_tokens']:,}"]
+    first = Cell(precisions, bleu["precisions"][0])
+    return [first, fixed(bleu["brevity_penalty"], 3), count(bleu["reference_tokens"])]
 
 
 def _without_seed(experiment: Experiment) -> str:

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from tasks.common.markdown import table
+from tasks.common.document import Block, Table, fixed, from_runs
 from tasks.figures.sweeps import LABELS, metric_of
+from tasks.results.provenance import outdated, run_of
 from tasks.results.stored import Results
-from tasks.results.trainings import origin, outdated
 
 
-def sweep_tables(results: Results) -> list[str]:
+def sweep_tables(results: Results) -> list[Block]:
     """For each sweep of the scored training: scores by averaging, by beam and length penalty, and the best of these."""
-    parts = []
+    parts: list[Block] = []
     for name, sweep in results.sweeps.items():
         if outdated("sweep", name, sweep, results.scores):
             continue
-        parts += [f"**{name}**, {origin(sweep['training'])}:", averaging(sweep), search(sweep), best(sweep)]
+        parts += [f"**{name}**, {run_of(sweep['training'])}:", averaging(name, sweep), search(name, sweep), best(sweep)]
         parts.append(signature(sweep, results.scores.get(name)))
     return parts
 
@@ -33,23 +33,23 @@ def signature(sweep: dict[str, Any], score: dict[str, Any] | None) -> str:
     return f"{LABELS[metric]} on the valid split: {told}."
 
 
-def averaging(sweep: dict[str, Any]) -> str:
+def averaging(name: str, sweep: dict[str, Any]) -> Table:
     """A column for each number of averaged weights."""
     points, metric = sweep["averaging"], metric_of(sweep)
-    return table(
+    return Table(
         ["weights averaged", *(str(point["last"]) for point in points)],
-        [[LABELS[key], *(f"{point[key]:.2f}" for point in points)] for key in (metric, "perplexity")],
+        [[LABELS[key], *from_runs([name], [fixed(point[key]) for point in points])] for key in (metric, "perplexity")],
     )
 
 
-def search(sweep: dict[str, Any]) -> str:
+def search(name: str, sweep: dict[str, Any]) -> Table:
     """A row for each beam and a column for each length penalty."""
     metric = metric_of(sweep)
-    found = {(point["beam"], point["length_penalty"]): f"{point[metric]:.2f}" for point in sweep["search"]}
+    found = {(point["beam"], point["length_penalty"]): fixed(point[metric]) for point in sweep["search"]}
     beams, exponents = (list(dict.fromkeys(each)) for each in zip(*found, strict=True))
-    return table(
+    return Table(
         [f"{LABELS[metric]} by length penalty", *map(str, exponents)],
-        [[f"beam {beam}", *(found[beam, exponent] for exponent in exponents)] for beam in beams],
+        [[f"beam {beam}", *from_runs([name], [found[beam, exponent] for exponent in exponents])] for beam in beams],
     )
 
 

@@ -5,15 +5,16 @@ measures.
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tasks.common.markdown import short_commit, table
+from tasks.common.document import Block, Cell, Heading, Page, Table, fixed, from_runs
+from tasks.common.markdown import short_commit
+from tasks.figures.gallery import picture
 from tasks.results.layers import AXES, Layers, Points, line, names, other
 
-FIGURE = Path("figures/layers.png")
+RUNS = ("layers",)  # the stage that measures it, where the page of all reports has runs
 FITTED = 3  # the largest sizes, through which an exponent is fitted
 
 MEASURES: dict[str, Callable[[dict[str, Any]], float]] = {
@@ -41,44 +42,43 @@ LAYERS = (
 )
 
 
-def table1(layers: Layers | None, paper: dict[str, Any]) -> str:
+def table1(layers: Layers | None, paper: dict[str, Any]) -> Page:
     """The page.
 
     Args:
         layers: what was measured; None if nothing was.
         paper: tasks/results/paper.yaml.
     """
-    parts = [
-        "# Table 1: what layers cost",
-        "Written by `dvc repro --single-item report`; do not edit. n is the length of the sequence, d the width of the "
+    blocks: list[Block] = [
+        "n is the length of the sequence, d the width of the "
         "layer, k the kernel of a convolution, r the neighbourhood of restricted self-attention.",
-        "## The paper's table (printed in the paper, not measured here)",
+        Heading("The paper's table (printed in the paper, not measured here)"),
         papers_rows(paper),
-        "## Measured here",
+        Heading("Measured here"),
     ]
     if layers is None:
-        parts.append("Not run: `dvc repro layers` measures it in about two minutes, best on an idle machine.")
+        blocks.append("Not run: `dvc repro layers` measures it in about two minutes, best on an idle machine.")
     else:
-        parts += measured(layers, paper)
-    return "\n\n".join(parts) + "\n"
+        blocks += measured(layers, paper)
+    return Page("Table 1: what layers cost", blocks)
 
 
-def papers_rows(paper: dict[str, Any]) -> str:
+def papers_rows(paper: dict[str, Any]) -> Table:
     """The rows as printed."""
     header = ["layer", "complexity per layer", "sequential operations", "maximum path length"]
     keys = ["layer", "complexity", "sequential", "path"]
-    return table(
+    return Table(
         header, [[f"O({row[key]})" if key != "layer" else row[key] for key in keys] for row in paper["table1"]]
     )
 
 
-def measured(layers: Layers, paper: dict[str, Any]) -> list[str]:
+def measured(layers: Layers, paper: dict[str, Any]) -> list[Block]:
     """Exponents, what they are of, the sizes themselves, and where they were measured."""
     settings, machine = layers["settings"], layers["machine"]
     return [
         exponents(layers, paper),
         MEANING,
-        f"![Time and memory over n and over d]({FIGURE})",
+        picture("layers.png"),
         *(
             part
             for axis, fixed in AXES.items()
@@ -94,7 +94,7 @@ def measured(layers: Layers, paper: dict[str, Any]) -> list[str]:
     ]
 
 
-def exponents(layers: Layers, paper: dict[str, Any]) -> str:
+def exponents(layers: Layers, paper: dict[str, Any]) -> Table:
     """One row for each layer and axis: the paper's exponent, and the fitted one of each measure."""
     printed = {row["layer"]: row for row in paper["table1"]}
     header = ["layer", "complexity", "over", "the paper's exponent", *MEASURES]
@@ -102,12 +102,12 @@ def exponents(layers: Layers, paper: dict[str, Any]) -> str:
     for layer in names(layers):
         row = printed.get(layer.removesuffix(" with projections"), {})
         for axis in AXES:
-            known = str(row["exponents"][axis]) if layer in printed else "–"
+            known = Cell(str(power := row["exponents"][axis]), power) if layer in printed else "–"
             formula = row["complexity"] if layer in printed else f"{row['complexity']} + n · d²"
             points = line(layers, layer, axis)
             fitted = (round(exponent(points, axis, measure), 2) + 0.0 for measure in MEASURES.values())  # no -0.00
-            rows.append([layer, formula, axis, known, *(f"{slope:.2f}" for slope in fitted)])
-    return table(header, rows)
+            rows.append([layer, formula, axis, known, *from_runs(RUNS, map(fixed, fitted))])
+    return Table(header, rows)
 
 
 def exponent(points: Points, axis: str, measure: Callable[[dict[str, Any]], float]) -> float:
@@ -117,20 +117,19 @@ def exponent(points: Points, axis: str, measure: Callable[[dict[str, Any]], floa
     return float(slope)
 
 
-def sizes(layers: Layers, axis: str) -> str:
+def sizes(layers: Layers, axis: str) -> Table:
     """Milliseconds and kept megabytes of each layer at each size."""
     ticks = [point[axis] for point in line(layers, names(layers)[0], axis)]
     header = ["layer", *(f"{axis} = {tick:,}" for tick in ticks)]
-    return table(
+    return Table(
         header,
-        [
-            [
-                layer,
-                *(f"{p['seconds'] * 1e3:.3g} ms, {p['bytes'] / 1e6:.3g} MB" for p in line(layers, layer, axis)),
-            ]
-            for layer in names(layers)
-        ],
+        [[layer, *from_runs(RUNS, map(_size, line(layers, layer, axis)))] for layer in names(layers)],
     )
+
+
+def _size(point: dict[str, Any]) -> Cell:
+    milliseconds = point["seconds"] * 1e3
+    return Cell(f"{milliseconds:.3g} ms, {point['bytes'] / 1e6:.3g} MB", milliseconds)
 
 
 def faster(layers: Layers) -> str:

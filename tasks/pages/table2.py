@@ -6,11 +6,12 @@ tasks/results/paper.yaml.
 
 from typing import Any
 
-from tasks.common.markdown import duration, hundredths, number, short_commit, signed, table
-from tasks.figures.gallery import markdown
+from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count, fixed, from_runs, large, row_of, strong
+from tasks.common.markdown import signed
+from tasks.figures.gallery import picture
 from tasks.pages.sweep_tables import sweep_tables
 from tasks.results.costs import device_hours, energy, price
-from tasks.results.provenance import failed_since, how_it_was_made, missing
+from tasks.results.provenance import failed_since, how_it_was_made, missing_cell, trained
 from tasks.results.stored import Results, Scores
 
 OTHER = (
@@ -25,17 +26,16 @@ DIFFERENCES = (
 )
 
 
-def table2(results: Results) -> str:
+def table2(results: Results) -> Page:
     """The paper's rows, then ours, then where each of our numbers comes from."""
     scores, paper, compared = results.scores, results.paper, results.comparisons
-    parts = [
-        "# Table 2: translation quality and training cost",
-        "Written by `dvc repro --single-item report`; do not edit. The first table is BLEU on tokenised text with "
+    blocks: list[Block] = [
+        "The first table is BLEU on tokenised text with "
         "compounds split, as far as the released evaluation script tells. Ours is given in that way, in a column of "
         "its own, and as sacreBLEU on plain text, usually about a point lower for the same output.",
-        "## The paper's rows (newstest2014; printed in the paper, not measured here)",
+        Heading("The paper's rows (newstest2014; printed in the paper, not measured here)"),
         papers_rows(paper),
-        "## Measured here",
+        Heading("Measured here"),
         measured_rows(results),
         *failed_since(results),
         "A row on another test set than newstest2014 says nothing about the paper's rows. Scores are cased: a model of "
@@ -50,30 +50,30 @@ def table2(results: Results) -> str:
         "of the GPUs' boards or of the processors' packages, whatever else they did meanwhile; where there are no "
         "counters, as in most virtual machines, it is not readable. A commit with *+changes* had changes that no "
         "commit has. An MLflow run is on the machine that trained.",
-        *(["## Other scores of the same outputs", other_rows(scores), OTHER] if scores else []),
-        *(["## Better by more than luck?", differences(compared, scores), DIFFERENCES] if compared else []),
-        "## Where the numbers come from",
+        *other_scores(scores),
+        *better_by_more_than_luck(compared, scores),
+        Heading("Where the numbers come from", folded=True),
         provenance(scores) if scores else "Nothing has been measured yet.",
-        "## Learning curves",
-        markdown("learning_curves.png"),
-        "## Averaging and search, varied",
-        markdown("averaging.png"),
-        markdown("search.png"),
+        Heading("Learning curves"),
+        picture("learning_curves.png"),
+        Heading("Averaging and search, varied"),
+        picture("averaging.png"),
+        picture("search.png"),
         *sweep_tables(results),
-        "## Ten sentences of our own, translated",
+        Heading("Ten sentences of our own, translated"),
         our_sentences(scores) if scores else "Nothing has been measured yet.",
     ]
-    return "\n\n".join(parts) + "\n"
+    return Page("Table 2: translation quality and training cost", blocks)
 
 
-def papers_rows(paper: dict[str, Any]) -> str:
+def papers_rows(paper: dict[str, Any]) -> Table:
     """The rows as printed."""
     header = ["system", "BLEU en-de", "BLEU en-fr", "FLOPs en-de", "FLOPs en-fr"]
     keys = ["en-de", "en-fr", "flops_en-de", "flops_en-fr"]
-    return table(header, [[row["system"], *(number(row.get(key)) for key in keys)] for row in paper["table2"]])
+    return Table(header, [[row["system"], *(large(row.get(key)) for key in keys)] for row in paper["table2"]])
 
 
-def measured_rows(results: Results) -> str:
+def measured_rows(results: Results) -> Table:
     """One row for each experiment of params.yaml; those without scores say why."""
     params, scores, paper = results.params, results.scores, results.paper
     header = [
@@ -82,72 +82,84 @@ def measured_rows(results: Results) -> str:
         "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price (assumed)",
         "energy", "date", "commit", "MLflow run",
     ]  # fmt: skip
-    rows = []
+    rows: list[Row] = []
     for name, experiment in params.experiments.items():
         if name not in scores:
             corpus = params.corpora[experiment.corpus]
             test_set = f"{corpus.test_set} {corpus.languages.source}-{corpus.languages.target}"
-            rows.append([name, experiment.preset, test_set, missing(results.failures, name), *[""] * (len(header) - 4)])
+            rows.append(
+                [name, experiment.preset, test_set, missing_cell(results.failures, name), *[""] * (len(header) - 4)]
+            )
             continue
         test, training = scores[name]["scores"]["test"], scores[name]["training"]
-        made_by, languages = training["made_by"][-1], training["languages"]
-        machine = made_by["machine"]
-        rows.append([
-            name,
+        languages = training["languages"]
+        took, hardware, *origin = trained(training)
+        rows.append(row_of(name, [
             training["preset"],
             f"{scores[name]['corpus']['test_set']} {languages['source']}-{languages['target']}",
-            f"**{test['bleu']['score']:.2f}**",
-            hundredths(test["bleu_paper"]["score"]),
-            f"{test['chrf']['score']:.2f}",
-            f"{test['bleu_of_copied_source']['score']:.2f}",
-            f"{training['parameters']:,}",
-            number(papers_cost(training, paper)),
-            number(training["flops"]),
-            f"{machine['devices']} x {machine['device']}",
-            duration(training["seconds"]),
-            f"{device_hours(training):.3g}",
+            strong(fixed(test["bleu"]["score"])),
+            fixed(test["bleu_paper"]["score"]),
+            fixed(test["chrf"]["score"]),
+            fixed(test["bleu_of_copied_source"]["score"]),
+            count(training["parameters"]),
+            large(papers_cost(training, paper)),
+            large(training["flops"]),
+            hardware,
+            took,
+            Cell(f"{device_hours(training):.3g}", device_hours(training)),
             price(training, params.prices),
             energy(training),
-            training["date"][:10],
-            short_commit(made_by["commit"]),
-            str(training["mlflow_run"] or "none")[:8],
-        ])  # fmt: skip
-    return table(header, rows)
+            *origin,
+        ]))  # fmt: skip
+    return Table(header, rows)
 
 
-def other_rows(scores: Scores) -> str:
+def other_scores(scores: Scores) -> list[Block]:
+    """The part on them; nothing where there are none."""
+    return [Heading("Other scores of the same outputs"), other_rows(scores), OTHER] if scores else []
+
+
+def other_rows(scores: Scores) -> Table:
     """TER, the paper's BLEU with plain quotes, and perplexities; one row for each measured experiment."""
     header = [
         "experiment", "plain quotes", "TER", "perplexity per sub-word, valid", "the same, test", "per word, valid",
         "the same, test",
     ]  # fmt: skip
-    rows = []
+    rows: list[Row] = []
     for name, score in scores.items():
         test = score["scores"]["test"]
         perplexities = [score["splits"][split]["perplexity"] for split in ("valid", "test")]
-        rows.append([
-            name,
-            hundredths(test["bleu_paper_plain_quotes"]["score"]),
-            hundredths(test["ter"]["score"]),
-            *(hundredths(found[of]) for of in ("per_subword", "per_word") for found in perplexities),
-        ])  # fmt: skip
-    return table(header, rows)
+        rows.append(row_of(name, [
+            fixed(test["bleu_paper_plain_quotes"]["score"]),
+            fixed(test["ter"]["score"]),
+            *(fixed(found[of]) for of in ("per_subword", "per_word") for found in perplexities),
+        ]))  # fmt: skip
+    return Table(header, rows)
 
 
-def differences(compared: list[dict[str, Any]], scores: Scores) -> str:
+def better_by_more_than_luck(compared: list[dict[str, Any]], scores: Scores) -> list[Block]:
+    """The part on what was compared; nothing where nothing was."""
+    return [Heading("Better by more than luck?"), differences(compared, scores), DIFFERENCES] if compared else []
+
+
+def differences(compared: list[dict[str, Any]], scores: Scores) -> Table:
     """Each comparison whose outputs are still those that were scored; the others are named."""
     header = ["experiment", "baseline", "score", "its", "the baseline's", "p, bootstrap", "p, randomisation"]
-    rows = []
+    rows: list[Row] = []
     for found in compared:
         pair = found["experiment"], found["baseline"]
+        named = [Cell(each, runs=(each,)) for each in pair]
         for name, metric in found["metrics"].items():
             now = [scores[each]["scores"]["test"][name]["score"] for each in pair if each in scores]
             if now != [metric["score"], metric["baseline"]]:
-                rows.append([*pair, name, "scored anew since: compare again", "", "", ""])
+                rows.append([*named, name, "scored anew since: compare again", "", "", ""])
                 continue
-            pvalues = (f"{metric[f'p_{test}']:.4f}" for test in ("bootstrap", "randomisation"))
-            rows.append([*pair, name, f"{metric['score']:.2f}", f"{metric['baseline']:.2f}", *pvalues])
-    return table(header, rows)
+            pvalues = (fixed(metric[f"p_{test}"], 4) for test in ("bootstrap", "randomisation"))
+            its, other = fixed(metric["score"]), fixed(metric["baseline"])
+            rows.append(
+                [*named, name, *from_runs(pair[:1], [its]), *from_runs(pair[1:], [other]), *from_runs(pair, pvalues)]
+            )
+    return Table(header, rows)
 
 
 def papers_cost(training: dict[str, Any], paper: dict[str, Any]) -> float:
@@ -176,9 +188,9 @@ def provenance(scores: Scores) -> str:
     return "\n\n".join(blocks)
 
 
-def our_sentences(scores: Scores) -> str:
+def our_sentences(scores: Scores) -> Table:
     """What each model makes of the ten sentences in tasks/sentences.txt."""
     translated = {name: dict(score["ours"]) for name, score in scores.items() if score["ours"]}
     sentences = list(dict.fromkeys(source for pairs in translated.values() for source in pairs))
-    rows = [[source, *(pairs.get(source, "") for pairs in translated.values())] for source in sentences]
-    return table(["source", *translated], rows)
+    rows: list[Row] = [[source, *(pairs.get(source, "") for pairs in translated.values())] for source in sentences]
+    return Table(["source", *translated], rows)

@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from statistics import mean, stdev
 from typing import Any
 
-from tasks.common.markdown import duration, settings, short_commit, table
-from tasks.results.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
+from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count, fixed, from_runs, row_of
+from tasks.common.markdown import duration, settings, short_commit
+from tasks.figures.gallery import picture
+from tasks.results.provenance import TRAINED, failed_since, hardware, how_it_was_made, missing, trained
 from tasks.results.stored import Results
 from tasks.results.table3_statistics import (
     BLEU,
@@ -25,7 +27,6 @@ from tasks.results.table3_statistics import (
     variations,
 )
 
-FIGURE = "figures/table3.png"
 INTRODUCTION = """\
 Each row changes of base what stands beside it, and nothing else; a test holds the settings to the paper. As in the
 paper's Table 3 nothing is averaged, and scores are on the development set: perplexity per sub-word, and BLEU on
@@ -35,9 +36,6 @@ VOCABULARY = 40_960  # with which all rows but big have as many parameters as th
 VOCABULARY_OF_BIG = 36_000
 NO_PART = ("snapshot_every", "keep_snapshots", "validate_every", "seed", "max_restarts")  # of what a row is
 STILL_LEARNING = 0.05  # a perplexity that fell by more in the last quarter of the updates is far from its end
-PICTURE = """\
-Rows in the shade have the paper's sign. Bars are intervals, cut off at the edge of the picture; a row whose interval
-has both signs is a ring."""
 DIFFERENCES = """\
 A difference is the mean over the seeds that a row and base were both trained with; beside it stands in how many of
 these seeds it has that sign. Perplexities are compared by their logarithm. How much of the paper's own differences is
@@ -50,36 +48,33 @@ first weights and what dropout leaves out, so all rows of one seed are taken to 
 spread alike in all rows."""
 
 
-def table3(results: Results) -> str:
+def table3(results: Results) -> Page:
     """The page."""
-    parts = [
-        "# Table 3: variations of the architecture",
-        "Written by `dvc repro --single-item report`; do not edit.",
+    blocks: list[Block] = [
         INTRODUCTION,
-        *(part for name in SIZES for part in size(results, name)),
-        "## The paper's differences and ours",
-        f"![Differences to base, the paper's and those measured here]({FIGURE})",
-        PICTURE,
-        "## Where the numbers come from",
-        provenance(results),
+        *(block for name in SIZES for block in size(results, name)),
+        Heading("The paper's differences and ours"),
+        picture("table3.png"),
+        Heading("Where the numbers come from", folded=True),
+        *provenance(results),
     ]
-    return "\n\n".join(parts) + "\n"
+    return Page("Table 3: variations of the architecture", blocks)
 
 
-def size(results: Results, name: str) -> list[str]:
+def size(results: Results, name: str) -> list[Block]:
     """The part on one of SIZES: the rows, their differences to base, and in how many the sign is the paper's."""
     rows = variations(results, name)
     paper = {row["row"]: row for row in results.paper["table3"]}
     found = {score: found_differences(rows, score) for score in (PERPLEXITY, BLEU)}
     return [
-        f"## {SIZES[name]}",
+        Heading(SIZES[name]),
         *how_far(results, rows[0]),
         *smaller(results, rows[0]),
         dev_set(results, rows),
         row_table(results, rows, paper),
         *failed_since(results.only([name for row in rows for name in row.names])),
         *(vocabulary(results, rows[0]) if name == "table3" else []),
-        "### Differences to base",
+        Heading("Differences to base", level=3),
         difference_table(rows, paper, found),
         *summary(rows, paper, found),
     ]
@@ -158,28 +153,29 @@ def dev_set(results: Results, rows: list[Variation]) -> str:
     )
 
 
-def row_table(results: Results, rows: list[Variation], paper: dict[str, Any]) -> str:
+def row_table(results: Results, rows: list[Variation], paper: dict[str, Any]) -> Table:
     """One line a row: what it changes, its scores and its parameters, the paper's and ours."""
     header = [
         "experiment", "what it changes", "trainings", "perplexity, paper", "perplexity", "BLEU, paper",
         "BLEU, the paper's way", "sacreBLEU", "10⁶ parameters, paper", "10⁶ parameters",
     ]  # fmt: skip
-    lines = []
+    lines: list[Row] = []
     for row in rows:
         printed, size = paper[row.row], row.values("parameters")
+        papers_size = printed.get("parameters")
         lines.append([
-            label(row),
+            Cell(label(row), runs=tuple(row.measured)),
             what_it_changes(results, row, printed),
             state(results, row),
-            f"{printed['perplexity']:.2f}",
-            spread(row.values("perplexity")),
-            f"{printed['bleu']:.1f}",
-            spread(row.values("bleu_paper")),
-            spread(row.values("bleu")),
-            str(printed.get("parameters", "")),
-            f"{size[0] / 1e6:.2f}" if size else "",
+            fixed(printed["perplexity"]),
+            spread(row, "perplexity"),
+            fixed(printed["bleu"], 1),
+            spread(row, "bleu_paper"),
+            spread(row, "bleu"),
+            Cell(str(papers_size), papers_size) if papers_size else "",
+            *(from_runs(list(row.measured)[:1], [fixed(size[0] / 1e6)]) if size else [""]),
         ])  # fmt: skip
-    return table(header, lines)
+    return Table(header, lines)
 
 
 def label(row: Variation) -> str:
@@ -187,11 +183,13 @@ def label(row: Variation) -> str:
     return row.names[0] if row.names else row.row
 
 
-def spread(values: list[float]) -> str:
-    """Mean and, of several, standard deviation; nothing of none."""
+def spread(row: Variation, score: str) -> Cell:
+    """Mean of a row's seeds and, of several, standard deviation; nothing of none."""
+    values = row.values(score)
     if not values:
-        return ""
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+        return Cell(blank=True)
+    text = f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+    return Cell(text, mean(values), tuple(row.measured))
 
 
 def what_it_changes(results: Results, row: Variation, printed: dict[str, Any]) -> str:
@@ -208,44 +206,45 @@ def what_it_changes(results: Results, row: Variation, printed: dict[str, Any]) -
     return settings({key: own[key] for key in printed["settings"]})
 
 
-def state(results: Results, row: Variation) -> str:
+def state(results: Results, row: Variation) -> Cell | str:
     """How many of a row's trainings there are, and why others are not."""
     lacking = [name for name in row.names if name not in row.measured]
     failed = [name for name in lacking if name in results.failures and name not in row.outdated]
     if not row.measured and not row.outdated:
-        return missing(results.failures, failed[0]) if failed else "not run"
+        return Cell(missing(results.failures, failed[0]) if failed else "not run", unrun=True)
     unswept = [name for name, one in row.measured.items() if one.perplexity is None]
     reasons = [
         *(f"{name} {missing(results.failures, name)}" for name in failed),
         *(f"{name} is of other settings than params.yaml" for name in row.outdated),
         *(f"{name} has no sweep, and so no score of its last weights" for name in unswept),
     ]
-    count = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
-    return "; ".join([count, *reasons])
+    if not lacking and not reasons:
+        return from_runs(tuple(row.measured)[:1], [Cell(str(len(row.names)), len(row.names))])[0]
+    told = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
+    return "; ".join([told, *reasons])
 
 
-def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> str:
+def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> Table:
     """One line for each row but base."""
     header = [
         f"difference to {label(rows[0])}", "perplexity, paper", "perplexity", "seeds of this sign", "sign agrees",
         "BLEU, paper", "BLEU, the paper's way", "seeds of this sign", "sign agrees",
     ]  # fmt: skip
-    lines = []
+    lines: list[Row] = []
     for row in rows[1:]:
         perplexity, bleu = (found[score].get(row.row) for score in (PERPLEXITY, BLEU))
         printed = {score: papers_difference(paper, row.row, score) for score in (PERPLEXITY, BLEU)}
+        runs = [*row.measured, *rows[0].measured]
         lines.append([
-            label(row),
-            percent(printed[PERPLEXITY]),
-            _with_interval(perplexity, percent),
-            _seeds(perplexity),
+            Cell(label(row), runs=tuple(row.measured)),
+            Cell(percent(printed[PERPLEXITY]), printed[PERPLEXITY]),
+            *from_runs(runs, [_with_interval(perplexity, percent), _seeds(perplexity)]),
             sign(printed[PERPLEXITY], perplexity),
-            f"{printed[BLEU]:+.1f}" if printed[BLEU] else "0.0",
-            _with_interval(bleu, "{:+.2f}".format),
-            _seeds(bleu),
+            Cell(f"{printed[BLEU]:+.1f}" if printed[BLEU] else "0.0", printed[BLEU]),
+            *from_runs(runs, [_with_interval(bleu, "{:+.2f}".format), _seeds(bleu)]),
             sign(printed[BLEU], bleu),
         ])  # fmt: skip
-    return table(header, lines)
+    return Table(header, lines)
 
 
 def percent(logarithm: float) -> str:
@@ -253,16 +252,16 @@ def percent(logarithm: float) -> str:
     return f"{math.expm1(logarithm):+.1%}" if logarithm else "0.0%"
 
 
-def _with_interval(found: Difference | None, write: Any) -> str:
+def _with_interval(found: Difference | None, write: Any) -> Cell:
     if found is None:
-        return ""
+        return Cell(blank=True)
     if found.low is None or found.high is None:
-        return str(write(found.value))
-    return f"{write(found.value)} ({write(found.low)} to {write(found.high)})"
+        return Cell(write(found.value), found.value)
+    return Cell(f"{write(found.value)} ({write(found.low)} to {write(found.high)})", found.value)
 
 
-def _seeds(found: Difference | None) -> str:
-    return f"{found.same_sign} of {found.seeds}" if found else ""
+def _seeds(found: Difference | None) -> Cell:
+    return Cell(f"{found.same_sign} of {found.seeds}", found.same_sign) if found else Cell(blank=True)
 
 
 def sign(printed: float, found: Difference | None) -> str:
@@ -301,24 +300,24 @@ def _agreement(title: str, paper: dict[str, Any], score: str, found: dict[str, D
     words = [sign(papers_difference(paper, row, score), difference) for row, difference in found.items()]
     told = any(difference.low is not None for difference in found.values())
 
-    def count(word: str) -> str:
+    def with_sign(word: str) -> str:
         luck = words.count(f"{word}, within noise")
         return f"{words.count(word) + luck}" + (f" ({luck} of them within noise)" if told else "")
 
     return (
         f"**{title}**: of the {len(words) - words.count('–')} rows that differ from base both in the paper and here, "
-        f"{count('yes')} have the paper's sign and {count('no')} the other."
+        f"{with_sign('yes')} have the paper's sign and {with_sign('no')} the other."
     )
 
 
-def provenance(results: Results) -> str:
+def provenance(results: Results) -> list[Block]:
     """How long all took, where each training came from, and the settings that all share, once for each size."""
-    blocks = []
+    blocks: list[Block] = []
     for name, title in SIZES.items():
         measured = [one for row in variations(results, name) for one in row.measured]
         if measured:
             blocks += [f"**{title}**: {_cost(results, measured)}", _runs(results, measured), _shared(results, measured)]
-    return "\n\n".join(blocks) or "Nothing has been measured yet."
+    return blocks or ["Nothing has been measured yet."]
 
 
 def _cost(results: Results, names: list[str]) -> str:
@@ -326,11 +325,11 @@ def _cost(results: Results, names: list[str]) -> str:
     scores = [results.scores[name] for name in names]
     updates = sum(score["training"]["seconds"] for score in scores)
     rest = sum(score["training"]["validation_seconds"] + score["seconds"] for score in scores)
-    hardware = sorted({trained(score["training"])[TRAINED.index("hardware")] for score in scores})
+    machines = sorted({hardware(score["training"]) for score in scores})
     commits = sorted({short_commit(score["training"]["made_by"][-1]["commit"]) for score in scores})
     return (
         f"{len(names)} trainings, {duration(updates)} of updates and {duration(rest)} of validation and translation on "
-        f"{' or '.join(hardware)}, added up over all, also over those that ran side by side; within "
+        f"{' or '.join(machines)}, added up over all, also over those that ran side by side; within "
         f"{duration(by_the_clock(scores))} by the clock, from the first one's start to the last one's end, pauses "
         f"included; commits {', '.join(commits)}."
     )
@@ -343,14 +342,15 @@ def by_the_clock(scores: list[dict[str, Any]]) -> float:
     return (max(ends) - min(end - seconds for end, seconds in zip(ends, taken, strict=True))).total_seconds()
 
 
-def _runs(results: Results, names: list[str]) -> str:
+def _runs(results: Results, names: list[str]) -> Table:
     """One line a training."""
     header = ["experiment", "seed", "updates", *TRAINED]
-    lines = []
+    lines: list[Row] = []
     for name in names:
         training = results.scores[name]["training"]
-        lines.append([name, str(training["training"]["seed"]), f"{training['update']:,}", *trained(training)])
-    return table(header, lines)
+        numbers = [count(training["training"]["seed"]), count(training["update"])]
+        lines.append(row_of(name, [*numbers, *trained(training)]))
+    return Table(header, lines)
 
 
 def _shared(results: Results, names: list[str]) -> str:

@@ -5,9 +5,9 @@ Part of the stage `report`; writes reports/table4.md from reports/scores/*.json 
 
 from typing import Any
 
-from tasks.common.markdown import number, table
-from tasks.figures.gallery import markdown
-from tasks.results.provenance import TRAINED, failed_since, how_it_was_made, missing, trained
+from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count, fixed, large, row_of, share, strong
+from tasks.figures.gallery import picture
+from tasks.results.provenance import TRAINED, failed_since, how_it_was_made, missing_cell, trained
 from tasks.results.stored import Results, Scores
 
 SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
@@ -24,88 +24,84 @@ A row on another test set than WSJ section 23 says nothing about the paper's row
 the words. Time is that of the updates alone, without validation and saving."""
 
 
-def table4(results: Results) -> str:
+def table4(results: Results) -> Page:
     """The page on all experiments with trees; those without scores say so."""
     params, scores, paper = results.params, results.scores, results.paper
     measured = {name: scores[name] for name in params.experiments if name in scores}
-    parts = [
-        "# Table 4: English constituency parsing",
-        "Written by `dvc repro --single-item report`; do not edit.",
-        "## The paper's rows (WSJ section 23; printed in the paper, not measured here)",
-        table(["parser", "training", "F1"], [[r["parser"], r["training"], number(r["f1"])] for r in paper["table4"]]),
-        "## Measured here",
+    blocks: list[Block] = [
+        Heading("The paper's rows (WSJ section 23; printed in the paper, not measured here)"),
+        Table(["parser", "training", "F1"], [[r["parser"], r["training"], large(r["f1"])] for r in paper["table4"]]),
+        Heading("Measured here"),
         measured_rows(results),
         *failed_since(results),
         NOTES,
-        "## What it took",
+        Heading("What it took"),
         cost_rows(measured) if measured else "Nothing has been measured yet.",
-        "## Where the numbers come from",
+        Heading("Where the numbers come from", folded=True),
         "\n\n".join(map(provenance, measured, measured.values())) or "Nothing has been measured yet.",
-        "## Learning curves",
-        markdown("parsing_curves.png"),
-        "## Ten sentences of our own, parsed",
+        Heading("Learning curves"),
+        picture("parsing_curves.png"),
+        Heading("Ten sentences of our own, parsed"),
         "\n\n".join(map(our_trees, measured, measured.values())) or "Nothing has been measured yet.",
     ]
-    return "\n\n".join(parts) + "\n"
+    return Page("Table 4: English constituency parsing", blocks)
 
 
-def measured_rows(results: Results) -> str:
+def measured_rows(results: Results) -> Table:
     """One row for each experiment and kind of search; those without scores say why."""
     params, measured = results.params, results.scores
     header = [
         "experiment", "test set", "search", "sentences", "recall", "precision", "F1", "complete match", "failed",
         "tags", "repaired", "cut", "sentences/s",
     ]  # fmt: skip
-    rows = []
+    rows: list[Row] = []
     for name, experiment in params.experiments.items():
         if name not in measured:
             test_set = params.corpora[experiment.corpus].test_set
-            rows.append([name, test_set, missing(results.failures, name), *[""] * (len(header) - 3)])
+            rows.append([name, test_set, missing_cell(results.failures, name), *[""] * (len(header) - 3)])
             continue
         score = measured[name]
         for kind in (kind for kind in SEARCHES if kind in score["scores"]):
             found, outputs = score["scores"][kind], score["splits"][kind]
-            rows.append([
-                name,
+            rows.append(row_of(name, [
                 score["corpus"]["test_set"],
                 SEARCHES[kind],
-                f"{found['sentences']:,}",
+                count(found["sentences"]),
                 _both(found, "recall"),
-                f"{found['precision']:.2f}",
-                f"**{_both(found, 'f1')}**",
+                fixed(found["precision"]),
+                strong(_both(found, "f1")),
                 _both(found, "complete_match"),
-                str(found["failed"]),
-                "–" if found["tagging"] is None else f"{found['tagging']:.2f}",
-                f"{outputs['repaired'] / outputs['sentences']:.2%}",
-                f"{outputs['cut_at_the_length_limit'] / outputs['sentences']:.2%}",
-                f"{outputs['sentences_per_second']:.1f}",
-            ])  # fmt: skip
-    return table(header, rows)
+                count(found["failed"]),
+                "–" if found["tagging"] is None else fixed(found["tagging"]),
+                share(outputs["repaired"] / outputs["sentences"]),
+                share(outputs["cut_at_the_length_limit"] / outputs["sentences"]),
+                fixed(outputs["sentences_per_second"], 1),
+            ]))  # fmt: skip
+    return Table(header, rows)
 
 
-def _both(found: dict[str, Any], key: str) -> str:
+def _both(found: dict[str, Any], key: str) -> Cell:
     """A figure, and behind it that with failed sentences counted as missed, where it is another."""
     without, with_failed = f"{found[key]:.2f}", f"{found[f'{key}_all']:.2f}"
-    return without if without == with_failed else f"{without} ({with_failed})"
+    return Cell(without if without == with_failed else f"{without} ({with_failed})", found[key])
 
 
-def cost_rows(measured: Scores) -> str:
+def cost_rows(measured: Scores) -> Table:
     """Size, time and machine of each training."""
     header = [
         "experiment", "preset", "F1 on valid", "perplexity per sub-word, test", "parameters", *TRAINED,
     ]  # fmt: skip
-    rows = []
+    rows: list[Row] = []
     for name, score in measured.items():
         training = score["training"]
-        rows.append([
-            name,
+        rows.append(row_of(name, [
             training["preset"],
-            f"{score['scores']['valid']['f1']:.2f}",
-            f"{score['splits']['test']['perplexity']['per_subword']:.3f}",
-            f"{training['parameters']:,}",
+            fixed(score["scores"]["valid"]["f1"]),
+            fixed(score["splits"]["test"]["perplexity"]["per_subword"], 3),
+            count(training["parameters"]),
             *trained(training),
-        ])  # fmt: skip
-    return table(header, rows)
+        ]))  # fmt: skip
+    return Table(header, rows)
 
 
 def provenance(name: str, score: dict[str, Any]) -> str:

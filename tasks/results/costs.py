@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tasks.common.document import Cell
 from tasks.common.settings import Prices
 
 JOULES_IN_A_KWH = 3.6e6
@@ -12,19 +13,21 @@ def device_hours(training: dict[str, Any]) -> float:
     return float(training["seconds"] * training["made_by"][-1]["machine"]["devices"] / 3600)
 
 
-def price(training: dict[str, Any], prices: Prices | None) -> str:
+def price(training: dict[str, Any], prices: Prices | None) -> Cell:
     """Device-hours x the price of the device, such as "0.35 USD"; "no price" if params.yaml has none for it."""
     device = training["made_by"][-1]["machine"]["device"]
     rates = [rate for name, rate in prices.per_device_hour.items() if name in device] if prices else []
     if not rates or prices is None:
-        return "no price"
+        return Cell("no price", blank=True)
     cost = device_hours(training) * rates[0]
-    return f"{cost:,.2f} {prices.currency}" if cost >= 1 else f"{cost:.2g} {prices.currency}"
+    return Cell(f"{cost:,.2f} {prices.currency}" if cost >= 1 else f"{cost:.2g} {prices.currency}", cost)
 
 
-def energy(training: dict[str, Any]) -> str:
+def energy(training: dict[str, Any]) -> Cell:
     """Kilowatt-hours, "not readable" on a machine without counters, or "not measured" by an older version."""
     if "energy_joules" not in training:
-        return "not measured"
+        return Cell("not measured", blank=True)
     joules = training["energy_joules"]
-    return "not readable" if joules is None else f"{joules / JOULES_IN_A_KWH:.3g} kWh"
+    if joules is None:
+        return Cell("not readable", blank=True)
+    return Cell(f"{joules / JOULES_IN_A_KWH:.3g} kWh", joules / JOULES_IN_A_KWH)

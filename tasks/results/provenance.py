@@ -3,28 +3,53 @@
 from textwrap import shorten
 from typing import Any
 
+from tasks.common.document import Cell, time
 from tasks.common.markdown import duration, listed, literal, settings, short_commit
-from tasks.results.stored import Results
+from tasks.results.stored import Results, Scores
 
 TRAINED = ["training time", "hardware", "date", "commit", "MLflow run"]  # what heads the cells of `trained`
 
 
-def trained(training: dict[str, Any]) -> list[str]:
+def trained(training: dict[str, Any]) -> list[Cell | str]:
     """How long it took, where and when: cells of a table."""
     made_by = training["made_by"][-1]
     return [
-        duration(training["seconds"]),
-        f"{made_by['machine']['devices']} x {made_by['machine']['device']}",
+        time(training["seconds"]),
+        hardware(training),
         training["date"][:10],
         short_commit(made_by["commit"]),
         str(training["mlflow_run"] or "none")[:8],
     ]
 
 
+def hardware(training: dict[str, Any]) -> str:
+    """What it ran on last."""
+    machine = training["made_by"][-1]["machine"]
+    return f"{machine['devices']} x {machine['device']}"
+
+
+def run_of(training: dict[str, Any]) -> str:
+    """Run, commit and day of a training, in a line."""
+    commit = short_commit(training["made_by"][-1]["commit"])
+    return f"MLflow run {str(training['mlflow_run'] or 'none')[:8]}, commit {commit}, {training['date'][:10]}"
+
+
+def outdated(stage: str, experiment: str, stored: dict[str, Any], scores: Scores) -> str:
+    """What to say in place of something that was measured of another training than the scores; nothing as a rule."""
+    if experiment not in scores or scores[experiment]["training"]["date"] == stored["training"]["date"]:
+        return ""
+    return f"{stage}@{experiment}: of another training than the scores; run it again"
+
+
 def missing(failures: dict[str, dict[str, Any]], experiment: str) -> str:
     """Why an experiment has no scores: the reports say so where they would stand."""
     failure = failures.get(experiment)
     return f"failed in {failure['stage']}: {shorten(literal(failure['error']), 200)}" if failure else "not run"
+
+
+def missing_cell(failures: dict[str, dict[str, Any]], experiment: str) -> Cell:
+    """The same as a cell."""
+    return Cell(missing(failures, experiment), unrun=True)
 
 
 def failed_since(results: Results) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tasks.common.document import markdown
 from tasks.common.settings import Params
 from tasks.pages.multi30k import multi30k
 from tasks.results.stored import PUBLISHED, Results, Scores
@@ -72,7 +73,7 @@ def rows(page: str, name: str) -> list[list[str]]:
 
 
 def test_the_published_figure_stands_first_and_is_marked() -> None:
-    page = multi30k(results(params(), {"one": score(41.2)}))
+    page = markdown(multi30k(results(params(), {"one": score(41.2)})))
     (theirs,) = rows(page, "Transformer-Tiny, Wu et al. 2021 (published)")
     assert theirs[1:5] == ["41.02", "71.0 / 47.5 / 34.3 / 24.5", "0.999", "12,103"]
     assert page.index("Transformer-Tiny") < page.index("| one |")
@@ -80,7 +81,7 @@ def test_the_published_figure_stands_first_and_is_marked() -> None:
 
 @pytest.mark.fault("F29")
 def test_each_kind_of_bleu_has_a_table_of_its_own() -> None:
-    tokens, plain = rows(multi30k(results(params(), {"one": score(41.2)})), "one")
+    tokens, plain = rows(markdown(multi30k(results(params(), {"one": score(41.2)}))), "one")
     assert tokens[1:] == [
         "**41.20**", "71.2 / 47.0 / 34.0 / 25.0", "0.988", "12,345", "5,000", "1 h 2 min", "2 x some processor",
         "2026-11-29", "01234567", "fedcba98",
@@ -89,7 +90,7 @@ def test_each_kind_of_bleu_has_a_table_of_its_own() -> None:
 
 
 def test_signatures_and_settings_are_on_the_page() -> None:
-    page = multi30k(results(params(), {"one": score(41.2)}))
+    page = markdown(multi30k(results(params(), {"one": score(41.2)})))
     for expected in (
         "case:mixed|tok:13a",
         "case:lc|tok:13a",
@@ -102,7 +103,7 @@ def test_signatures_and_settings_are_on_the_page() -> None:
 
 
 def test_other_languages_and_test_sets_are_not_on_the_page_and_what_was_not_run_says_so() -> None:
-    page = multi30k(results(params(), {"one": score(41.2)}))
+    page = markdown(multi30k(results(params(), {"one": score(41.2)})))
     assert [row[1] for row in rows(page, "two")] == ["not run", "not run"]
     assert not rows(page, "three")
     assert not rows(page, "four")
@@ -111,33 +112,33 @@ def test_other_languages_and_test_sets_are_not_on_the_page_and_what_was_not_run_
 def test_an_experiment_that_failed_says_where_and_why() -> None:
     failure = {"stage": "train@two", "error": "no room", "date": "2026-11-30"}
     failed = replace(results(params(), {"one": score(41.0)}), failures={"two": failure, "one": failure})
-    page = multi30k(failed)
+    page = markdown(multi30k(failed))
     assert [row[1] for row in rows(page, "two")] == ["failed in train@two: no room"] * 2
     assert "**one** failed in train@two: no room (2026-11-30)" in page
 
 
 def test_the_spread_over_seeds_is_the_mean_and_the_sample_deviation() -> None:
-    page = multi30k(results(params(), {"one": score(41.0), "two": score(42.0)}))
+    page = markdown(multi30k(results(params(), {"one": score(41.0), "two": score(42.0)})))
     assert "one, two differ in nothing but the seed: BLEU 41.50 in the mean, standard deviation 0.71" in page
     assert "from 41.00 to 42.00" in page
-    assert "differ in nothing" not in multi30k(results(params(), {"one": score(41.0)}))
+    assert "differ in nothing" not in markdown(multi30k(results(params(), {"one": score(41.0)})))
 
 
 def test_experiments_that_differ_in_more_than_the_seed_make_no_spread() -> None:
     values = params().model_dump()
     values["experiments"]["two"]["training"]["warmup"] += 1
-    page = multi30k(results(Params.model_validate(values), {"one": score(41.0), "two": score(42.0)}))
+    page = markdown(multi30k(results(Params.model_validate(values), {"one": score(41.0), "two": score(42.0)})))
     assert "differ in nothing" not in page
 
 
 def test_with_no_scores_the_page_says_so() -> None:
-    page = multi30k(results(params(), {}))
+    page = markdown(multi30k(results(params(), {})))
     assert "Nothing has been measured yet." in page
     assert page.count("not run") == 4
 
 
 def test_every_row_has_as_many_cells_as_the_header() -> None:
-    page = multi30k(results(params(), {"one": score(41.0)}))
+    page = markdown(multi30k(results(params(), {"one": score(41.0)})))
     first = page[page.index("| system") : page.index("Text in lower case")]
     assert {len(line.strip("| ").split(" | ")) for line in first.strip().splitlines() if "not run" not in line} == {
         COLUMNS

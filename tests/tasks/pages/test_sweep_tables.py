@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from tasks.common.document import as_markdown
 from tasks.common.settings import read_params
 from tasks.pages.sweep_tables import averaging, best, search, signature, sweep_tables
 from tasks.results.stored import Results
@@ -18,14 +19,17 @@ SWEEP = {
 
 
 def test_each_point_is_in_a_table() -> None:
-    assert averaging(SWEEP).splitlines() == [
+    assert as_markdown(averaging("e", SWEEP)).splitlines() == [
         "| weights averaged | 1 | 8 |",
         "| --- | --- | --- |",
         "| sacreBLEU | 24.50 | 28.12 |",
         "| perplexity | 8.81 | 7.70 |",
     ]
-    assert search(SWEEP).splitlines()[0] == "| sacreBLEU by length penalty | 0.0 | 0.6 |"
-    assert search(SWEEP).splitlines()[3:] == ["| beam 4 | 26.50 | 29.00 |", "| beam 8 | 26.00 | 28.50 |"]
+    assert as_markdown(search("e", SWEEP)).splitlines()[0] == "| sacreBLEU by length penalty | 0.0 | 0.6 |"
+    assert as_markdown(search("e", SWEEP)).splitlines()[3:] == [
+        "| beam 4 | 26.50 | 29.00 |",
+        "| beam 8 | 26.00 | 28.50 |",
+    ]
 
 
 def test_a_best_point_at_the_edge_says_so() -> None:
@@ -41,7 +45,7 @@ def test_a_sweep_of_another_training_has_no_table() -> None:
     results = Results(read_params(), {}, {}, {"e": {**SWEEP, "training": training}}, None, [], {}, {})
     name, *tables = sweep_tables(results)
     assert name == "**e**, MLflow run 01234567, commit c0ffeec0, 2026-11-30:"
-    assert tables[:-1] == [averaging(SWEEP), search(SWEEP), best(SWEEP)]
+    assert tables[:-1] == [averaging("e", SWEEP), search("e", SWEEP), best(SWEEP)]
     assert tables[-1] == "sacreBLEU on the valid split: how it was computed is not stored."
     assert not sweep_tables(replace(results, scores={"e": {"training": {**training, "date": "2026-12-01T10:00:00"}}}))
 

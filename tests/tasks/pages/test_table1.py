@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tasks.common.document import as_markdown, markdown
 from tasks.figures.layers import draw_layers
 from tasks.pages.table1 import exponent, exponents, faster, line, table1
 from tasks.results.stored import PAPER
@@ -37,7 +38,7 @@ def layers(scale: float = 1.0) -> dict[str, Any]:
 
 
 def test_the_papers_rows_are_as_printed() -> None:
-    page = table1(None, PRINTED)
+    page = markdown(table1(None, PRINTED))
     for row in (
         "| self-attention | O(n² · d) | O(1) | O(1) |",
         "| recurrent | O(n · d²) | O(n) | O(n) |",
@@ -48,7 +49,7 @@ def test_the_papers_rows_are_as_printed() -> None:
 
 
 def test_without_a_measurement_the_page_says_so_and_how_to_make_one(tmp_path: Path) -> None:
-    page = table1(None, PRINTED)
+    page = markdown(table1(None, PRINTED))
     assert "Not run: `dvc repro layers`" in page
     assert "Over n" not in page
     draw_layers(None, tmp_path / "none.png")
@@ -56,7 +57,7 @@ def test_without_a_measurement_the_page_says_so_and_how_to_make_one(tmp_path: Pa
 
 
 def test_exponents_stand_beside_the_papers_and_are_those_of_the_largest_sizes() -> None:
-    found = exponents(layers(), PRINTED)
+    found = as_markdown(exponents(layers(), PRINTED))
     assert "| self-attention | n² · d | n | 2 | 2.00 | 2.00 | 1.00 | 0.00 |" in found
     assert "| self-attention | n² · d | d | 1 | 1.00 | 1.00 | 0.00 | 0.00 |" in found
     assert "| self-attention with projections | n² · d + n · d² | n | – | 2.00 | 2.00 | 1.00 | 0.00 |" in found
@@ -76,7 +77,7 @@ def test_a_line_holds_the_other_size_fixed() -> None:
 
 
 def test_sizes_noise_machine_and_commit_are_on_the_page() -> None:
-    page = table1(layers(), PRINTED)
+    page = markdown(table1(layers(), PRINTED))
     for expected in ("Over d, at n = 16", "| recurrent | 5e+03 ms", "2.0 times as long", "some processor", "01234567"):
         assert expected in page
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tasks.common.document import as_markdown, markdown
 from tasks.common.settings import Params
 from tasks.figures.curves import draw_curves
 from tasks.pages import table2 as page
@@ -63,7 +64,7 @@ def scores(device: str = "some processor") -> dict[str, Any]:
 
 
 def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> None:
-    table = page.table2(results({"e": scores()}))
+    table = markdown(page.table2(results({"e": scores()})))
     row = next(line for line in table.splitlines() if line.startswith("| e |"))
     for expected in ("made-up en-xx", "**31.42**", "32.11", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
                      "1 min 40 s | 0.222 | no price | not measured |", "2026-11-29", "01234567",
@@ -80,7 +81,7 @@ def test_a_score_that_does_not_apply_to_the_text_says_so() -> None:
     for name in ("bleu_paper", "bleu_paper_plain_quotes", "ter"):
         split[name] = NOT_APPLICABLE
     score["splits"]["test"]["perplexity"]["per_word"] = None
-    told = page.table2(results({"e": score}))
+    told = markdown(page.table2(results({"e": score})))
     row = next(line for line in told.split("\n") if line.startswith("| e |") and "made-up" in line)
     assert "| **31.42** | not applicable | 31.42 |" in row
     assert "| e | not applicable | not applicable | 5.01 | 5.01 | not applicable | not applicable |" in told
@@ -110,7 +111,7 @@ def test_a_damaged_score_file_and_that_of_another_experiment_are_named(tmp_path:
 
 
 def test_other_scores_have_a_table_of_their_own() -> None:
-    assert "| e | 31.42 | 51.06 | 5.01 | 5.01 | 9.02 | 9.02 |" in page.other_rows({"e": scores()})
+    assert "| e | 31.42 | 51.06 | 5.01 | 5.01 | 9.02 | 9.02 |" in as_markdown(page.other_rows({"e": scores()}))
 
 
 def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_anew() -> None:
@@ -118,32 +119,32 @@ def test_a_comparison_is_shown_with_its_p_values_until_the_outputs_are_scored_an
     compared = [{"experiment": "e", "baseline": "f", "metrics": {"bleu": metric}}]
     both = {"e": scores(), "f": scores()}
     row = "| e | f | bleu | 31.42 | 31.42 | 0.0123 | 0.5000 |"
-    assert row in page.table2(results(both, compared))
+    assert row in markdown(page.table2(results(both, compared)))
     both["f"]["scores"]["test"]["bleu"]["score"] = 30.0
-    assert "| e | f | bleu | scored anew since: compare again |" in page.differences(compared, both)
+    assert "| e | f | bleu | scored anew since: compare again |" in as_markdown(page.differences(compared, both))
 
 
 def test_a_row_that_was_not_run_says_so() -> None:
-    assert "| unrun | test | made-up en-xx | not run |" in page.table2(results({"e": scores()}))
+    assert "| unrun | test | made-up en-xx | not run |" in markdown(page.table2(results({"e": scores()})))
 
 
 def test_a_row_that_failed_says_where_and_why() -> None:
     failure = {"stage": "train@unrun", "error": "no room | for\nthe model", "date": "2026-11-30T10:00:00+00:00"}
-    page_of_both = page.table2(replace(results({"e": scores()}), failures={"unrun": failure, "e": failure}))
+    page_of_both = markdown(page.table2(replace(results({"e": scores()}), failures={"unrun": failure, "e": failure})))
     assert "| unrun | test | made-up en-xx | failed in train@unrun: no room \\| for the model |" in page_of_both
     assert "**e** failed in train@unrun" in page_of_both
     assert "(2026-11-30T10:00:00+00:00)" in page_of_both
 
 
 def test_with_no_scores_there_are_only_the_papers_rows() -> None:
-    table = page.table2(results({}))
+    table = markdown(page.table2(results({})))
     assert table.count("not run") == 2
     assert "| Transformer (base) | 27.3 | 38.1 | 3.3e18 | 3.3e18 |" in table
 
 
 def test_every_row_of_the_papers_table_is_there() -> None:
     assert len(PRINTED["table2"]) == 10
-    assert "| GNMT + RL | 24.6 | 39.92 | 2.3e19 | 1.4e20 |" in page.papers_rows(PRINTED)
+    assert "| GNMT + RL | 24.6 | 39.92 | 2.3e19 | 1.4e20 |" in as_markdown(page.papers_rows(PRINTED))
 
 
 @pytest.mark.parametrize(
@@ -158,4 +159,6 @@ def test_reports_are_the_same_for_the_same_scores(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
         draw_curves({"e": scores()}, tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert page.table2(results({"e": scores()})) == page.table2(results({"e": json.loads(json.dumps(scores()))}))
+    assert markdown(page.table2(results({"e": scores()}))) == markdown(
+        page.table2(results({"e": json.loads(json.dumps(scores()))}))
+    )

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from scipy.stats import ttest_rel
 
+from tasks.common.document import markdown
 from tasks.common.settings import Params
 from tasks.common.table3_rows import parse_name
 from tasks.figures.table3 import draw_table3
@@ -87,7 +88,7 @@ def cells(page: str, experiment: str) -> list[list[str]]:
 
 
 def test_a_row_has_the_papers_figures_and_mean_and_spread_of_ours() -> None:
-    scores, differ, origin = cells(table3(results(small_rows())), "table3-tiny-A1")
+    scores, differ, origin = cells(markdown(table3(results(small_rows()))), "table3-tiny-A1")
     assert scores[2:] == ["3", "5.29", "7.00 ± 0.10", "24.9", "18.00 ± 0.10", "17.00 ± 0.10", "", "0.65"]
     assert differ[1] == "+7.5%"
     assert differ[2].startswith("+16.7% (+1")
@@ -101,12 +102,12 @@ def test_a_row_has_the_papers_figures_and_mean_and_spread_of_ours() -> None:
 def test_an_infinite_perplexity_is_in_no_mean() -> None:
     scores = small_rows()
     scores["table3-tiny-A1"]["splits"]["valid"]["perplexity"]["per_subword"] = math.inf
-    row, *_ = cells(table3(results(scores)), "table3-tiny-A1")
+    row, *_ = cells(markdown(table3(results(scores))), "table3-tiny-A1")
     assert row[4] == "6.95 ± 0.07"  # of the two others
 
 
 def test_another_sign_and_a_sign_that_is_noise_are_called_so() -> None:
-    page = table3(results(small_rows()))
+    page = markdown(table3(results(small_rows())))
     (_, other, _), (_, big, _) = cells(page, "table3-tiny-A4"), cells(page, "table3-tiny-big")
     assert (other[4], other[8]) == ("no", "no, within noise")  # the paper: perplexity higher, BLEU lower than base
     assert (other[3], other[7]) == ("3 of 3", "1 of 3")
@@ -124,7 +125,7 @@ def test_where_the_paper_or_we_have_the_same_as_base_there_is_no_sign_to_agree_w
 
 
 def test_with_too_few_seeds_nothing_is_called_noise() -> None:
-    page = table3(results({name: one for name, one in small_rows().items() if "seed3" not in name}))
+    page = markdown(table3(results({name: one for name, one in small_rows().items() if "seed3" not in name})))
     assert cells(page, "table3-tiny-A4")[1][-1] == "yes"
     assert page.count("too few seeds to tell how much of this is luck (3 degrees of freedom)") == 2
     assert "2 have the paper's sign and 1 the other" in page
@@ -136,7 +137,7 @@ def test_one_score_may_have_enough_seeds_and_the_other_too_few() -> None:
     for name in measured:
         if "seed" in name:
             measured[name]["scores"]["valid"]["bleu_paper"]["score"] = None
-    page = table3(results(measured))
+    page = markdown(table3(results(measured)))
     assert "too few seeds to tell how much of this is luck (0 degrees of freedom)" in page
     assert "(6 degrees of freedom)" in page
 
@@ -145,7 +146,7 @@ def test_rows_that_did_not_run_are_blank_and_those_that_failed_say_why() -> None
     measured = small_rows()
     del measured["table3-tiny-A1-seed3"], measured["table3-tiny-A4-seed2"]
     failure = {"stage": "train@x", "error": "no disk space left | free some", "date": "2026-11-30"}
-    page = table3(results(measured, {"table3-tiny-A1-seed3": failure, "table3-A1": failure}))
+    page = markdown(table3(results(measured, {"table3-tiny-A1-seed3": failure, "table3-A1": failure})))
     assert cells(page, "table3-tiny-A1")[0][2].startswith("2 of 3; table3-tiny-A1-seed3 failed in train@x: no disk")
     assert cells(page, "table3-tiny-A4")[0][2] == "2 of 3"
     assert cells(page, "table3-A1")[0][2].startswith("failed in train@x: no disk space left")
@@ -155,32 +156,32 @@ def test_rows_that_did_not_run_are_blank_and_those_that_failed_say_why() -> None
 
 def test_of_averaged_weights_nothing_is_taken_until_a_sweep_has_the_scores_of_the_last_ones() -> None:
     averaged = {"base": score("base", 4.0, 30.0, averaged=(10, 20))}
-    assert cells(table3(results(averaged)), "base")[0][2:] == [
+    assert cells(markdown(table3(results(averaged))), "base")[0][2:] == [
         "1; base has no sweep, and so no score of its last weights", "4.92", "", "25.8", "", "", "65", "0.65"
     ]  # fmt: skip
     windows = [{"last": 2, "bleu": 30.0, "bleu_paper": 30.0, "perplexity": 4.0},
                {"last": 1, "bleu": 24.0, "bleu_paper": 25.0, "perplexity": 6.6}]  # fmt: skip
     sweep: dict[str, Any] = {"averaging": windows, "training": {"date": averaged["base"]["training"]["date"]}}
-    page = table3(results(averaged, sweeps={"base": sweep}))
+    page = markdown(table3(results(averaged, sweeps={"base": sweep})))
     assert cells(page, "base")[0][2:] == ["1", "4.92", "6.60", "25.8", "25.00", "24.00", "65", "0.65"]
     sweep["training"]["date"] = "2026-01-01T10:00:00+00:00"  # of a training before this one
-    assert cells(table3(results(averaged, sweeps={"base": sweep})), "base")[0][6:8] == ["", ""]
+    assert cells(markdown(table3(results(averaged, sweeps={"base": sweep}))), "base")[0][6:8] == ["", ""]
 
 
 def test_the_page_says_first_how_much_base_still_learned_at_the_end() -> None:
     measured = small_rows()
-    assert "last quarter" not in table3(results(measured))
+    assert "last quarter" not in markdown(table3(results(measured)))
     for seed, start in zip(SEEDS, (12.0, 13.0, 14.0), strict=True):
         curve = [{"update": update, "valid_perplexity": start - update / 4} for update in (5, 10, 15, 20)]
         measured[f"table3-tiny-base{seed}"]["training"]["curve"] = curve
-    page = table3(results(measured))
+    page = markdown(table3(results(measured)))
     assert (
         "## At laptop size\n\n**Rows are compared far from convergence**: base after 240 updates of about 400 tokens, "
         "in whose last quarter the perplexity of base on the valid split went from 8.25 to 7.00 (seed 1), from 9.25 to "
         "8.00 (seed 2), from 10.25 to 9.00 (seed 3)."
     ) in page
     measured["table3-tiny-base"]["training"]["curve"][-1]["valid_perplexity"] = 8.2
-    page = table3(results(measured))
+    page = markdown(table3(results(measured)))
     assert "convergence" not in page
     assert "In the last quarter of its updates the perplexity of base on the valid split went from 8.25 to 8.20" in page
 
@@ -235,7 +236,7 @@ def test_settings_and_seed_are_those_of_the_training_and_scores_of_other_setting
     measured["table3-tiny-A1-seed2"]["training"]["model"]["heads"] = 8
     measured["table3-tiny-A4-seed2"]["training"]["training"]["seed"] = 7
     del measured["table3-tiny-A1"]["training"]["training"]["bpe_dropout"]  # from before there was such a setting
-    page = table3(results(measured))
+    page = markdown(table3(results(measured)))
     (state, *_), (other, *_) = (row[2:] for row in (cells(page, f"table3-tiny-{row}")[0] for row in ("A1", "A4")))
     assert state == "2 of 3; table3-tiny-A1-seed2 is of other settings than params.yaml"
     assert other == "2 of 3; table3-tiny-A4-seed2 is of other settings than params.yaml"
@@ -246,12 +247,12 @@ def test_settings_and_seed_are_those_of_the_training_and_scores_of_other_setting
 
 def test_what_failed_after_it_was_scored_is_said() -> None:
     failure = {"stage": "train@x", "error": "no room | free some", "date": "2026-11-30"}
-    page = table3(results(small_rows(), {"table3-tiny-A1": failure}))
+    page = markdown(table3(results(small_rows(), {"table3-tiny-A1": failure})))
     assert "**table3-tiny-A1** failed in train@x: no room | free some (2026-11-30); what the reports have" in page
 
 
 def test_what_is_smaller_than_in_the_paper_is_named_from_the_settings() -> None:
-    page = table3(results({}))
+    page = markdown(table3(results({})))
     assert "base differs by updates 240 (100,000), warmup 100 (4,000); by the learning rate" in page
 
 

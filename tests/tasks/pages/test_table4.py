@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from tasks.common.document import markdown
 from tasks.common.settings import Params
 from tasks.pages.table4 import table4
 from tasks.results.stored import PAPER, Results, Scores
@@ -45,7 +46,7 @@ def scores() -> dict[str, Any]:
 
 
 def test_each_search_has_a_row_with_its_figures() -> None:
-    table = table4(results({"parser": scores()}))
+    table = markdown(table4(results({"parser": scores()})))
     free, well_formed = [line for line in table.splitlines() if line.startswith("| parser | made-up trees |")]
     for expected in (
         "repaired",
@@ -64,15 +65,15 @@ def test_each_search_has_a_row_with_its_figures() -> None:
 
 
 def test_what_did_not_run_says_so() -> None:
-    table = table4(results({"parser": scores()}))
+    table = markdown(table4(results({"parser": scores()})))
     assert "| unrun | made-up trees | not run |" in table
     assert "Nothing has been measured yet." not in table
-    assert "Nothing has been measured yet." in table4(results({}))
+    assert "Nothing has been measured yet." in markdown(table4(results({})))
 
 
 def test_what_failed_says_where_and_why() -> None:
     failure = {"stage": "train@unrun", "error": "no room", "date": "2026-11-30"}
-    page = table4(replace(results({"parser": scores()}), failures={"unrun": failure, "parser": failure}))
+    page = markdown(table4(replace(results({"parser": scores()}), failures={"unrun": failure, "parser": failure})))
     assert "| unrun | made-up trees | failed in train@unrun: no room |" in page
     assert "**parser** failed in train@unrun: no room (2026-11-30)" in page
 
@@ -82,6 +83,6 @@ def test_the_papers_rows_are_all_there() -> None:
     assert [f1 for training, f1 in rows if training.startswith("WSJ only")] == [88.3, 90.4, 90.4, 91.7, 91.3]
     assert [f1 for training, f1 in rows if training == "semi-supervised"] == [91.3, 91.3, 92.1, 92.1, 92.7]
     assert rows[10:] == [("multi-task", 93.0), ("generative", 93.3)]
-    table = table4(results({}))
+    table = markdown(table4(results({})))
     assert "| Transformer (4 layers) | WSJ only, discriminative | 91.3 |" in table
     assert "| Transformer (4 layers) | semi-supervised | 92.7 |" in table

@@ -29,14 +29,14 @@ def test_device_hours_are_hours_times_devices() -> None:
     ],
 )
 def test_the_price_is_that_of_the_first_name_that_is_part_of_the_devices(device: str, expected: str) -> None:
-    assert price(training(device), PRICES) == expected
+    assert price(training(device), PRICES).text == expected
 
 
 def test_without_prices_there_is_none() -> None:
-    assert price(training("Some GPU"), None) == "no price"
+    assert price(training("Some GPU"), None).text == "no price"
 
 
 def test_energy_is_given_in_kilowatt_hours_or_it_is_said_why_not() -> None:
-    assert energy(training("x", energy_joules=9e6)) == "2.5 kWh"
-    assert energy(training("x", energy_joules=None)) == "not readable"
-    assert energy(training("x")) == "not measured"
+    assert energy(training("x", energy_joules=9e6)).text == "2.5 kWh"
+    assert energy(training("x", energy_joules=None)).text == "not readable"
+    assert energy(training("x")).text == "not measured"
