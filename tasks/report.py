@@ -9,7 +9,6 @@ reports/{scores,layers,sweeps,attention,failures,comparisons}/*.json
      reports/metrics/E.json  reports/curves.csv
 """
 
-import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,6 @@ from tasks.common.document import Page, markdown
 from tasks.common.paths import REPORTS
 from tasks.figures.gallery import FIGURES
 from tasks.pages.dvc_files import curves, metrics
-from tasks.pages.edited import write_page
 from tasks.pages.index import index_page
 from tasks.pages.multi30k import multi30k
 from tasks.pages.table1 import table1
@@ -59,12 +57,8 @@ def write_reports(results: Results, folder: Path) -> None:
     texts = {f"{name}.md": markdown(Page(page.title, [DO_NOT_EDIT, *page.blocks])) for name, page in pages.items()}
     texts["index.html"] = index_page(results, pages, folder / "figures")
     for name, text in texts.items():
-        if kept := write_page(folder / name, text):
-            print(
-                f"{folder / name} was not as the last report had left it: what stood there is now {kept}. "
-                "A change that lasts belongs into what writes the page: tasks/report.py names the module.",
-                file=sys.stderr,
-            )
+        with whole_file(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     with whole_folder(folder / "metrics") as temporary:
         for name, text in metrics(results.scores).items():
             (temporary / f"{name}.json").write_text(text, encoding="utf-8")

@@ -192,26 +192,23 @@ def test_a_changed_template_reruns_only_the_report(by_dvc: tuple[Path, str]) -> 
     assert done.returncode == 0, done.stderr
     template = project / "tasks/pages/table2.py"
     before = template.read_text()
-    template.write_text(before.replace("## Measured here", "## What was measured here"))
+    template.write_text(before.replace('"Measured here"', '"What was measured here"'))
     try:
         assert list(changed_stages(project)) == ["report"]
     finally:
         template.write_text(before)
 
 
-def test_a_page_changed_by_hand_is_noticed_and_kept(by_dvc: tuple[Path, str]) -> None:
+def test_a_page_changed_by_hand_is_noticed_and_written_anew(by_dvc: tuple[Path, str]) -> None:
     project, _ = by_dvc
     run("dvc", "repro", "--single-item", "report", cwd=project)
     page = project / "reports/table2.md"
     before = page.read_text()
-    edited = before.replace("| small |", "| the best |")
-    page.write_text(edited)
+    page.write_text(before.replace("| small |", "| the best |"))
     assert "reports/table2.md" in changed_stages(project)["report"]
     done = run("dvc", "repro", "--single-item", "report", cwd=project)
     assert done.returncode == 0, done.stderr
-    assert "reports/table2.md was not as the last report had left it" in done.stderr
     assert page.read_text() == before
-    assert [path.read_text() for path in page.parent.glob("table2.edited-*.md")] == [edited]
 
 
 def test_sweep_and_attention_are_stages_that_the_report_draws(by_dvc: tuple[Path, str]) -> None:
