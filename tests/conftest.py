@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import os
+import sys
 from collections import Counter
 
 import pytest
@@ -11,6 +12,17 @@ os.environ.update(DO_NOT_TRACK="1", DVC_NO_ANALYTICS="1", PREFECT_SERVER_ANALYTI
 
 # Begins the reason of each skip for which nothing that could be installed here would help; others say what to install.
 NO_HELP = "this machine has no "
+
+
+@pytest.fixture(autouse=True)
+def hidden_gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the GPU from this process and its children, but for a test that is marked as needing one."""
+    if request.node.get_closest_marker("gpu"):
+        return
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    if torch := sys.modules.get("torch"):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

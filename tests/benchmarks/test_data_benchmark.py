@@ -2,7 +2,6 @@
 
 import gzip
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -94,10 +93,10 @@ def test_memory_and_seconds_are_those_of_all_processes(tmp_path: Path, monkeypat
         "while time.process_time() < 0.5 or not pathlib.Path('seen').exists(): pass"
     )
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}]); print('done')"
-    started = time.monotonic()
     found = run_measured([sys.executable, "-c", parent], tmp_path, tmp_path / "log", seconds=240)
     assert found["peak_mb"] > 150
-    assert found["cpu_seconds"] >= 0.5 and 0.5 <= found["seconds"] <= time.monotonic() - started
+    assert found["cpu_seconds"] >= 0.5
+    assert found["seconds"] >= 0.5
     assert (tmp_path / "log").read_text() == "done\n"
 
 

@@ -11,4 +11,6 @@ def test_a_small_corpus_is_measured_and_reported(monkeypatch: pytest.MonkeyPatch
     rows = startup.measure(2000)
     assert [row["pairs"] for row in rows] == [2000, 2000]
     assert all(row["seconds"] > 0 and row["peak"] > 2**20 for row in rows)
-    assert startup.report(rows).count("\n| 2,000 | ") == 2
+    lines = [line for line in startup.report(rows).splitlines() if line.startswith("| 2,000 | ")]
+    for row, line in zip(rows, lines, strict=True):
+        assert f"| {row['what']} | {row['seconds']:.1f} | {row['peak'] / 2**30:.2f} |" in line

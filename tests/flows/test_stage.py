@@ -142,8 +142,14 @@ def test_objects_of_another_user_are_left_as_they_are(workspace: Path, monkeypat
     def refuse(*arguments: object, **more: object) -> None:
         raise PermissionError(errno.EPERM, "not permitted")
 
+    before = _modes()
     monkeypatch.setattr(Path, "chmod", refuse)
     distrust()
+    assert _modes() == before
+
+
+def _modes() -> dict[str, int]:
+    return {str(path): path.stat().st_mode for path in Path(".dvc/cache").rglob("*")}
 
 
 @pytest.mark.fault("F35")
@@ -155,9 +161,13 @@ def test_starts_cleanly_after_a_kill(workspace: Path, left: str) -> None:
     path = str(workspace / "data/corpus/one")
     locks = json.dumps({"write": {path: info}, "read": {path: [info]}})
     Path(".dvc/tmp/rwlock").write_text(locks if left == "reused" else "")
-    _run("shards@one")
-    stranger.kill()
-    stranger.wait()
+    try:
+        _run("shards@one")
+        assert Path("times/shards@one").read_text().count("start") == 1
+        assert stranger.poll() is None
+    finally:
+        stranger.kill()
+        stranger.wait()
 
 
 @pytest.mark.fault("F35")

@@ -207,12 +207,15 @@ def test_checkpoints_of_the_same_settings_and_damaged_ones_are_not_refused(tmp_p
         damaged = write_made_up_checkpoint(tmp_path / "state", update, wanted)
         (damaged / "settings.json").write_text(settings)
     train.refuse_foreign(tmp_path, wanted)
+    assert len(checkpoints(tmp_path / "state")) == 3
 
 
 def test_a_state_that_will_be_set_aside_is_not_refused(tmp_path: Path) -> None:
     train.set_aside_other(tmp_path, {"model": {"layers": 1}})
     train.write_json(tmp_path / "state/checkpoint-00000001/settings.json", {"model": {"layers": 1}})
     train.refuse_foreign(tmp_path, {"model": {"layers": 2}})
+    train.set_aside_other(tmp_path, {"model": {"layers": 2}})
+    assert [path.name for path in tmp_path.glob("old-*/checkpoint-*")] == ["checkpoint-00000001"]
 
 
 def test_states_of_unknown_settings_are_all_kept(tmp_path: Path) -> None:

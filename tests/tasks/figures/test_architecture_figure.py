@@ -54,8 +54,3 @@ def test_base_is_the_papers_figure_1() -> None:
     ]  # fmt: skip
     assert (encoder.layers, decoder.layers) == (6, 6)
     assert drawing("base", base, 37_000).count("base: 63,045,632 parameters") == 1
-
-
-def test_the_same_model_gives_the_same_picture() -> None:
-    settings = ModelSettings(**SHAPE)
-    assert drawing("some", settings, VOCABULARY) == drawing("some", settings, VOCABULARY)

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from matplotlib.pyplot import imread
 
 from tasks.common.settings import Params
 from tasks.figures.curves import draw_curves
@@ -35,6 +36,7 @@ def test_each_can_be_drawn_before_anything_is_measured(tmp_path: Path, name: str
         assert ElementTree.parse(path).getroot().tag.endswith("svg")
     else:
         assert path.read_bytes().startswith(b"\x89PNG")
+        assert imread(path).std() > 0.01, "a picture with nothing on it"
     assert FIGURES[name].title and FIGURES[name].caption.endswith(".")
 
 

@@ -1,13 +1,11 @@
 """Table 1's page: the paper's rows, fitted exponents, and nothing where nothing ran."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from tasks.common.document import as_markdown, markdown
-from tasks.figures.layers import draw_layers
 from tasks.pages.table1 import exponent, exponents, faster, line, table1
 from tasks.results.stored import PAPER
 
@@ -48,12 +46,10 @@ def test_the_papers_rows_are_as_printed() -> None:
         assert row in page
 
 
-def test_without_a_measurement_the_page_says_so_and_how_to_make_one(tmp_path: Path) -> None:
+def test_without_a_measurement_the_page_says_so_and_how_to_make_one() -> None:
     page = markdown(table1(None, PRINTED))
     assert "Not run: `dvc repro layers`" in page
     assert "Over n" not in page
-    draw_layers(None, tmp_path / "none.png")
-    assert (tmp_path / "none.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_exponents_stand_beside_the_papers_and_are_those_of_the_largest_sizes() -> None:
@@ -92,9 +88,3 @@ def test_sizes_noise_machine_and_commit_are_on_the_page() -> None:
 )
 def test_where_attention_beats_recurrence_is_read_from_the_times(scale: float, said: str) -> None:
     assert said in faster(layers(scale))
-
-
-def test_the_figure_is_the_same_for_the_same_measurement(tmp_path: Path) -> None:
-    for name in ("a.png", "b.png"):
-        draw_layers(layers(), tmp_path / name)
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from matplotlib.pyplot import imread
 from scipy.stats import ttest_rel
 
 from tasks.common.document import markdown
@@ -267,9 +268,10 @@ def test_rows_of_table_3_are_in_no_other_table_but_base_and_big() -> None:
     assert list(results({}).translation.params.experiments) == ["base", "big", "other"]
 
 
-@pytest.mark.parametrize("measured", [{}, small_rows()])
-def test_the_picture_is_the_same_for_the_same_scores(measured: Scores, tmp_path: Path) -> None:
-    for name in ("a.png", "b.png"):
-        draw_table3(results(measured), tmp_path / name)
-    assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
-    assert (tmp_path / "a.png").stat().st_size > 5000
+def test_the_picture_shows_what_was_measured(tmp_path: Path) -> None:
+    sizes = []
+    for measured in ({}, small_rows()):
+        draw_table3(results(measured), tmp_path / "a.png")
+        sizes.append(imread(tmp_path / "a.png").mean(2) < 0.5)
+    nothing, rows = (dark.sum() for dark in sizes)
+    assert rows > 1.5 * nothing

@@ -1,6 +1,5 @@
 """FLOPs counted by hand and by what torch multiplies."""
 
-import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -20,7 +19,5 @@ def test_count_is_torchs_own() -> None:
     assert forward_flops(SHAPE, 50, 3, 7, 5, predicted=15) == counter.get_total_flops()
 
 
-@pytest.mark.parametrize(("d_k", "difference"), [(8, 0), (4, -1)])
-def test_a_smaller_d_k_costs_less(d_k: int, difference: int) -> None:
-    cost = forward_flops(SHAPE.model_copy(update={"d_k": d_k}), 50, 3, 7, 5, 15) - forward_flops(SHAPE, 50, 3, 7, 5, 15)
-    assert (cost > 0) - (cost < 0) == difference
+def test_a_smaller_d_k_costs_less() -> None:
+    assert forward_flops(SHAPE.model_copy(update={"d_k": 4}), 50, 3, 7, 5, 15) < forward_flops(SHAPE, 50, 3, 7, 5, 15)

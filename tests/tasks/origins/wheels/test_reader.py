@@ -137,9 +137,11 @@ def test_another_hash_names_the_wheel_and_leaves_nothing(local_index):
 
 
 def test_a_wheel_that_is_there_is_not_fetched_again(local_index, monkeypatch):
-    wheels.fetch_wheel(demo(local_index))
+    path = wheels.fetch_wheel(demo(local_index))
+    before = path.stat().st_mtime_ns
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    wheels.fetch_wheel(demo(local_index))
+    assert wheels.fetch_wheel(demo(local_index)) == path
+    assert path.stat().st_mtime_ns == before
 
 
 @pytest.mark.fault("F08")
