@@ -63,7 +63,9 @@ def test_an_empty_file_is_named(tmp_path):
 
 
 @pytest.mark.fault("F08")
-@pytest.mark.parametrize("data", [b"<html>not found</html>", gzip.compress(b"one\n" * 1000)[:30]])
+@pytest.mark.parametrize(
+    "data", [b"<html>not found</html>", gzip.compress(b"one\n" * 1000)[:30]], ids=["a page", "cut"]
+)
 def test_a_damaged_archive_is_named(tmp_path, data):
     paths = two(tmp_path, b"one\n", b"eins\n", ".gz")
     paths[1].write_bytes(data)

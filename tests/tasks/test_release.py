@@ -200,7 +200,11 @@ def test_an_archive_of_the_right_hash_that_is_no_model_leaves_nothing(
     assert {path.name for path in tmp_path.rglob("*")} == {"a", "models", "bad.tar.gz"}
 
 
-@pytest.mark.parametrize("content", [b"text", gzip.compress(b"text"), gzip.compress(b"x" * 10_000)[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [b"text", gzip.compress(b"text"), gzip.compress(b"x" * 10_000)[:-9]],
+    ids=["text", "packed text", "cut"],
+)
 def test_a_file_that_is_no_archive_is_one_line(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bad").write_bytes(content)
     with pytest.raises(InputError, match="cannot be unpacked"):
