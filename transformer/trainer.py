@@ -158,7 +158,6 @@ class Trainer:
         before = self._resume()
         self.progress.update(before or {})
         self.meter.restart()
-        self.meter.start_energy(known=before is None or "energy_joules" in before)  # an older version's knows none
         self.saved = self.progress["update"]
         if self.rank == 0 and self.saved:
             print(f"train: continuing after update {self.saved}", file=sys.stderr, flush=True)
@@ -358,7 +357,6 @@ class Trainer:
     def _checkpoint(self) -> None:
         if self.rank == 0 and self.saved != self.progress["update"]:
             self._check_finite()
-            self.meter.read_energy()
             write_checkpoint(self.folder, self.model, self.optimizer, self.progress, self.made_from)
             self.saved = self.progress["update"]
 

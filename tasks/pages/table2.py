@@ -10,7 +10,7 @@ from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count,
 from tasks.common.markdown import signed
 from tasks.figures.gallery import picture
 from tasks.pages.sweep_tables import sweep_tables
-from tasks.results.costs import device_hours, energy, price
+from tasks.results.costs import device_hours, price
 from tasks.results.provenance import failed_since, how_it_was_made, missing_cell, trained
 from tasks.results.stored import Results, Scores
 
@@ -46,9 +46,7 @@ def table2(results: Results) -> Page:
         "*Counted* is from the sizes of all matrices multiplied in training; it can be more than that, because the "
         "rate is of single precision, and products in bf16 are faster. "
         "Time and device-hours are those of the updates alone, without validation and saving. *Price* is device-hours "
-        "at the prices assumed in params.yaml, for the reader to set. *Energy*, with validation and saving, is that "
-        "of the GPUs' boards or of the processors' packages, whatever else they did meanwhile; where there are no "
-        "counters, as in most virtual machines, it is not readable. A commit with *+changes* had changes that no "
+        "at the prices assumed in params.yaml, for the reader to set. A commit with *+changes* had changes that no "
         "commit has. An MLflow run is on the machine that trained.",
         *other_scores(scores),
         *better_by_more_than_luck(compared, scores),
@@ -80,7 +78,7 @@ def measured_rows(results: Results) -> Table:
         "experiment", "preset", "test set", "sacreBLEU", "BLEU, the paper's way", "chrF", "sacreBLEU of copied source",
         "parameters",
         "FLOPs, paper's method", "FLOPs, counted", "hardware", "training time", "device-hours", "price (assumed)",
-        "energy", "date", "commit", "MLflow run",
+        "date", "commit", "MLflow run",
     ]  # fmt: skip
     rows: list[Row] = []
     for name, experiment in params.experiments.items():
@@ -108,7 +106,6 @@ def measured_rows(results: Results) -> Table:
             took,
             Cell(f"{device_hours(training):.3g}", device_hours(training)),
             price(training, params.prices),
-            energy(training),
             *origin,
         ]))  # fmt: skip
     return Table(header, rows)

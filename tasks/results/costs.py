@@ -1,11 +1,9 @@
-"""What a training cost: device-hours, money at the reader's prices, and energy where it could be read."""
+"""What a training cost: device-hours, and money at the reader's prices."""
 
 from typing import Any
 
 from tasks.common.document import Cell
 from tasks.common.settings import Prices
-
-JOULES_IN_A_KWH = 3.6e6
 
 
 def device_hours(training: dict[str, Any]) -> float:
@@ -21,13 +19,3 @@ def price(training: dict[str, Any], prices: Prices | None) -> Cell:
         return Cell("no price", blank=True)
     cost = device_hours(training) * rates[0]
     return Cell(f"{cost:,.2f} {prices.currency}" if cost >= 1 else f"{cost:.2g} {prices.currency}", cost)
-
-
-def energy(training: dict[str, Any]) -> Cell:
-    """Kilowatt-hours, "not readable" on a machine without counters, or "not measured" by an older version."""
-    if "energy_joules" not in training:
-        return Cell("not measured", blank=True)
-    joules = training["energy_joules"]
-    if joules is None:
-        return Cell("not readable", blank=True)
-    return Cell(f"{joules / JOULES_IN_A_KWH:.3g} kWh", joules / JOULES_IN_A_KWH)

@@ -46,7 +46,7 @@ RANKS = "2"
 # What of a result is its run's and not its content's: time, machine, name of the run, hashes that depend on these.
 OF_THE_RUN = {
     "seconds", "data_seconds", "validation_seconds", "training_hours", "tokens_per_second", "sentences_per_second",
-    "speed", "date", "made_by", "mlflow_run", "peak_memory_bytes", "energy_joules", "data_wait_share",
+    "speed", "date", "made_by", "mlflow_run", "peak_memory_bytes", "data_wait_share",
     "hashes", "sha256",
 }  # fmt: skip
 RESULTS = (

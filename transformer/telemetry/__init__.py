@@ -1,1 +1,1 @@
-"""What a training costs and how far it is: time, memory, energy, operations."""
+"""What a training costs and how far it is: time, memory, operations."""

@@ -1,4 +1,4 @@
-"""What a training costs and gives while it runs: time, tokens, padding, operations, memory, energy, losses."""
+"""What a training costs and gives while it runs: time, tokens, padding, operations, memory, losses."""
 
 import time
 from collections.abc import Iterator
@@ -11,7 +11,6 @@ import torch.distributed as dist
 from transformer.batches import Batch
 from transformer.loss import perplexity_of
 from transformer.telemetry.devices import peak_memory
-from transformer.telemetry.energy import EnergyCounter
 
 # Of a whole training. Seconds are those of updates; `data_seconds` of these went by waiting for a batch. Tokens are
 # those of all ranks. Positions and the padding among them are those that this rank multiplied.
@@ -19,7 +18,6 @@ TOTALS = (
     "seconds", "data_seconds", "validation_seconds", "flops", "source_tokens", "target_tokens",
     "source_positions", "target_positions", "source_padding", "target_padding", "peak_memory_bytes",
 )  # fmt: skip
-SECONDS_BETWEEN_READINGS = 10.0  # of energy: a counter takes milliseconds to read, and a processor's starts anew
 
 
 class Meter:
@@ -36,7 +34,6 @@ class Meter:
 
     def __init__(self, totals: dict[str, Any], device: torch.device, ranks: int, peak: float | None) -> None:
         self.totals, self.device, self.ranks, self.peak = totals, device, ranks, peak
-        self.energy, self.energy_due = EnergyCounter(device, ranks), 0.0
         self.restart()
 
     def restart(self) -> None:
@@ -83,23 +80,6 @@ class Meter:
         self.rate = learning_rate
         self.totals["source_tokens"] += source_tokens
         self.totals["target_tokens"] += target_tokens
-        if time.monotonic() > self.energy_due:
-            self.read_energy()
-
-    def start_energy(self, known: bool) -> None:
-        """Count energy from here on.
-
-        Args:
-            known: that of an earlier part of the training, if there is one, stands in the totals.
-        """
-        self.totals["energy_joules"] = self.totals.get("energy_joules", 0.0) if known else None
-        self.energy.spent()
-
-    def read_energy(self) -> None:
-        """Bring `energy_joules` up to date: of all since `start_energy`, validation and saving too; None if unknown."""
-        spent, total = self.energy.spent(), self.totals.get("energy_joules")
-        self.totals["energy_joules"] = None if spent is None or total is None else total + spent
-        self.energy_due = time.monotonic() + SECONDS_BETWEEN_READINGS
 
     def wait_for_device(self) -> None:
         """Let a GPU finish what it was given; the time counts as that of updates."""

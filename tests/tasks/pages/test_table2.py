@@ -67,7 +67,7 @@ def test_measured_row_shows_test_set_scores_costs_and_where_they_come_from() -> 
     table = markdown(page.table2(results({"e": scores()})))
     row = next(line for line in table.splitlines() if line.startswith("| e |"))
     for expected in ("made-up en-xx", "**31.42**", "32.11", "2.72", "12,345", "1.6e14", "1.5e12", "8 x some processor",
-                     "1 min 40 s | 0.222 | no price | not measured |", "2026-11-29", "01234567",
+                     "1 min 40 s | 0.222 | no price |", "2026-11-29", "01234567",
                      "fedcba98"):  # fmt: skip
         assert expected in row
     assert "nrefs:1\\|case:mixed" in table or "nrefs:1|case:mixed" in table

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tasks.common.settings import Prices
-from tasks.results.costs import device_hours, energy, price
+from tasks.results.costs import device_hours, price
 
 PRICES = Prices(currency="EUR", per_device_hour={"Some GPU 80GB": 3.0, "Some GPU": 1.5, "processor": 0.001})
 
@@ -34,9 +34,3 @@ def test_the_price_is_that_of_the_first_name_that_is_part_of_the_devices(device:
 
 def test_without_prices_there_is_none() -> None:
     assert price(training("Some GPU"), None).text == "no price"
-
-
-def test_energy_is_given_in_kilowatt_hours_or_it_is_said_why_not() -> None:
-    assert energy(training("x", energy_joules=9e6)).text == "2.5 kWh"
-    assert energy(training("x", energy_joules=None)).text == "not readable"
-    assert energy(training("x")).text == "not measured"
