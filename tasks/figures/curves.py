@@ -17,13 +17,11 @@ def draw_curves(scores: Scores, path: Path) -> None:
     with plot(path) as (axes,):
         for name in variants:
             label = f"{len(variants)} rows of Table 3, valid" if name == variants[0] else None
-            axes.plot(*_valid(scores[name]), color="0.6", linewidth=0.6, label=label)
+            axes.plot(*_line(scores[name], "valid"), color="0.6", linewidth=0.6, label=label)
         others = {name: score for name, score in scores.items() if name not in variants}
         for style, (name, score) in zip(styles(), others.items(), strict=False):
-            curve = score["training"]["curve"]
-            updates, perplexities = zip(*((point["update"], point["perplexity"]) for point in curve), strict=True)
-            axes.plot(updates, perplexities, color=style["color"], alpha=0.3, linewidth=1)
-            axes.plot(*_valid(score), **style, label=f"{name}, valid (faint: training)")
+            axes.plot(*_line(score, "training"), color=style["color"], alpha=0.3, linewidth=1)
+            axes.plot(*_line(score, "valid"), **style, label=f"{name}, valid (faint: training)")
         axes.set(xlabel="updates", ylabel="perplexity per sub-word", yscale="log")
         axes.grid(alpha=0.3, which="both")
         if scores:
@@ -32,6 +30,6 @@ def draw_curves(scores: Scores, path: Path) -> None:
             axes.text(0.5, 0.5, NOTHING, ha="center", transform=axes.transAxes)
 
 
-def _valid(score: dict[str, Any]) -> tuple[list[int], list[float]]:
-    points = [point for point in score["training"]["curve"] if "valid_perplexity" in point]
-    return [point["update"] for point in points], [point["valid_perplexity"] for point in points]
+def _line(score: dict[str, Any], name: str) -> tuple[list[int], list[float]]:
+    curve = score["training"]["curve"][name]
+    return curve["update"], curve["perplexity"]

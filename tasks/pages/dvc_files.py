@@ -42,6 +42,6 @@ def curves(scores: Scores) -> str:
     for name, score in scores.items():
         if name not in ("base", "big") and parse_name(name):
             continue
-        points = [point for point in score["training"]["curve"] if "valid_perplexity" in point]
-        writer.writerows([name, point["update"], round(point["valid_perplexity"], DIGITS)] for point in points)
+        valid = score["training"]["curve"]["valid"]
+        writer.writerows([name, *point] for point in zip(valid["update"], valid["perplexity"], strict=True))
     return lines.getvalue()

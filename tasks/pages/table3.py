@@ -85,10 +85,10 @@ def how_far(results: Results, base: Variation) -> list[str]:
     falls, still = [], []
     for name, one in base.measured.items():
         training = results.scores[name]["training"]
-        points = [point for point in training["curve"] if "valid_perplexity" in point]
-        late = [point for point in points if point["update"] > 0.75 * training["update"]]
-        if late and len(points) > len(late):
-            before, after = points[-len(late) - 1]["valid_perplexity"], points[-1]["valid_perplexity"]
+        valid = training["curve"]["valid"]
+        early = [update for update in valid["update"] if update <= 0.75 * training["update"]]
+        if early and len(early) < len(valid["update"]):
+            before, after = valid["perplexity"][len(early) - 1], valid["perplexity"][-1]
             falls.append(f"from {before:.2f} to {after:.2f} (seed {one.seed})")
             still.append(after < (1 - STILL_LEARNING) * before)
     if not falls:

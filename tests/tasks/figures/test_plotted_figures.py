@@ -136,7 +136,7 @@ def test_rows_of_table_3_are_one_group_among_the_curves(tmp_path: Path, monkeypa
 
     labels: list[str] = []
     monkeypatch.setattr(Axes, "legend", lambda axes: labels.extend(axes.get_legend_handles_labels()[1]))
-    curve = [{"update": 10, "perplexity": 9.0}, {"update": 20, "perplexity": 5.0, "valid_perplexity": 6.0}]
+    curve = {"training": {"update": [10, 20], "perplexity": [9.0, 5.0]}, "valid": {"update": [20], "perplexity": [6.0]}}
     names = ["base", "tiny", "table3-tiny-A1", "table3-tiny-base-seed2", "table3-B1"]
     draw_curves({name: {"training": {"curve": curve}} for name in names}, tmp_path / "a.png")
     assert labels == ["3 rows of Table 3, valid", "base, valid (faint: training)", "tiny, valid (faint: training)"]

@@ -47,7 +47,10 @@ def scores(device: str = "some processor") -> dict[str, Any]:
             "commit": "0123456789abcdef",
             "machine": {"device": device, "devices": 8, "flops_per_second": 2e11, "torch": "2"},
         }],
-        "curve": [{"update": 10, "perplexity": 9.0}, {"update": 20, "perplexity": 5.0, "valid_perplexity": 6.0}],
+        "curve": {
+            "training": {"update": [10, 20], "perplexity": [9.0, 5.0]},
+            "valid": {"update": [20], "perplexity": [6.0]},
+        },
     }  # fmt: skip
     return {
         "corpus": {"test_set": "made-up", "pairs": {"train": 400}},

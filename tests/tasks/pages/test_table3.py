@@ -53,7 +53,7 @@ def score(name: str, perplexity: float, bleu: float, averaged: tuple[int, ...] =
             "commit": "0123456789abcdef",
             "machine": {"device": "some processor", "devices": 2, "flops_per_second": 2e11, "torch": "2"},
         }],
-        "curve": [{"update": 20, "perplexity": 5.0, "valid_perplexity": 6.66}],
+        "curve": {name: {"update": [20], "perplexity": [6.66]} for name in ("training", "valid")},
     }  # fmt: skip
     valid = {
         "sentences": 30,
@@ -173,15 +173,15 @@ def test_the_page_says_first_how_much_base_still_learned_at_the_end() -> None:
     measured = small_rows()
     assert "last quarter" not in markdown(table3(results(measured)))
     for seed, start in zip(SEEDS, (12.0, 13.0, 14.0), strict=True):
-        curve = [{"update": update, "valid_perplexity": start - update / 4} for update in (5, 10, 15, 20)]
-        measured[f"table3-tiny-base{seed}"]["training"]["curve"] = curve
+        valid = {"update": [5, 10, 15, 20], "perplexity": [start - update / 4 for update in (5, 10, 15, 20)]}
+        measured[f"table3-tiny-base{seed}"]["training"]["curve"] = {"valid": valid}
     page = markdown(table3(results(measured)))
     assert (
         "## At laptop size\n\n**Rows are compared far from convergence**: base after 240 updates of about 400 tokens, "
         "in whose last quarter the perplexity of base on the valid split went from 8.25 to 7.00 (seed 1), from 9.25 to "
         "8.00 (seed 2), from 10.25 to 9.00 (seed 3)."
     ) in page
-    measured["table3-tiny-base"]["training"]["curve"][-1]["valid_perplexity"] = 8.2
+    measured["table3-tiny-base"]["training"]["curve"]["valid"]["perplexity"][-1] = 8.2
     page = markdown(table3(results(measured)))
     assert "convergence" not in page
     assert "In the last quarter of its updates the perplexity of base on the valid split went from 8.25 to 8.20" in page
