@@ -19,6 +19,7 @@ from tqdm.utils import CallbackIOWrapper
 
 from tasks.common.paths import MODELS, RELEASES, REPORTS
 from tasks.common.settings import key_argument
+from tasks.results.curves import with_columns
 from transformer.io.errors import run_main
 from transformer.io.files import read_json, sha256, whole_file
 from transformer.io.progress import bar
@@ -53,7 +54,9 @@ def release(model: Path, scores: Path, folder: Path) -> Path:
 
 def _are_of(scores: Path, model: Path) -> bool:
     """The stages hand training.json on, from the model to its scores."""
-    return scores.exists() and read_json(scores)["training"] == read_json(model / "training.json")
+    return scores.exists() and with_columns(read_json(scores)["training"]) == with_columns(
+        read_json(model / "training.json")
+    )
 
 
 def _pack(name: str, members: dict[str, Path], path: Path) -> None:

@@ -18,7 +18,7 @@ from tasks.common.markdown import hundredths
 from tasks.common.noted import check_files, with_hash
 from tasks.common.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.common.settings import key_argument, read_experiment
-from tasks.results.curves import as_columns
+from tasks.results.curves import with_columns
 from tasks.scoring import trees_page
 from tasks.scoring.bleu import all_scores
 from tasks.scoring.outputs_page import write_page
@@ -53,8 +53,7 @@ def main() -> None:
         for path in written:
             run.artifact(path)
         about = {"test_set": description["test_set"], "pairs": description["pairs"], "sha256": description["sha256"]}
-        known = {**training, "curve": as_columns(training["curve"])}
-        facts = {"corpus": about, "scores": scores, **translation, "training": known}
+        facts = {"corpus": about, "scores": scores, **translation, "training": with_columns(training)}
         write_json(REPORTS / "scores" / f"{experiment}.json", with_hash(facts))
         # The flow's note of an earlier failure is true no more.
         (REPORTS / "failures" / f"score@{experiment}.json").unlink(missing_ok=True)

@@ -11,8 +11,14 @@ _KEYS = {"training": "perplexity", "valid": "valid_perplexity"}
 Curves = dict[str, dict[str, list[Any]]]
 
 
-def as_columns(points: list[dict[str, Any]]) -> Curves:
-    """The perplexities of training.json's points, per sub-word, on what was trained on and on the valid split."""
+def with_columns(training: dict[str, Any]) -> dict[str, Any]:
+    """The record of a training with its curves as columns; one that has them already, as it is."""
+    points = training.get("curve")
+    return {**training, "curve": _columns(points)} if isinstance(points, list) else training
+
+
+def _columns(points: list[dict[str, Any]]) -> Curves:
+    """The perplexities per sub-word, on what was trained on and on the valid split."""
     found = {}
     for name, key in _KEYS.items():
         there = [point for point in points if key in point]

@@ -18,7 +18,7 @@ from tasks.common.noted import without_hash
 from tasks.common.paths import MEASURED, REPORTS
 from tasks.common.settings import Params, read_params
 from tasks.common.table3_rows import parse_name
-from tasks.results.curves import as_columns
+from tasks.results.curves import with_columns
 from transformer.io.errors import InputError
 from transformer.io.files import read_json
 
@@ -116,8 +116,6 @@ def read_scores(path: Path) -> dict[str, Any]:
     """A score file; InputError if it is another experiment's, damaged or by an older version, without what is shown."""
     score = without_hash(path, _with("corpus", "scores", "search", "splits", "speed", "ours", "training")(path))
     name, scored = path.stem, score["training"].get("experiment")
-    if isinstance(curve := score["training"].get("curve"), list):  # of an older version
-        score["training"]["curve"] = as_columns(curve)
     if scored != name:
         raise InputError(f"{path}: has the scores of {scored}, not of {name}; delete it, or give it that name")
     test = score["scores"].get("test", {})
@@ -126,4 +124,4 @@ def read_scores(path: Path) -> dict[str, Any]:
             f"{path}: written by an older version, without scores that the reports show; delete it, or run "
             f"`dvc repro --force --single-item translate@{name} score@{name}`"
         )
-    return score
+    return {**score, "training": with_columns(score["training"])}
