@@ -54,9 +54,10 @@ def release(model: Path, scores: Path, folder: Path) -> Path:
 
 def _are_of(scores: Path, model: Path) -> bool:
     """The stages hand training.json on, from the model to its scores."""
-    return scores.exists() and with_columns(read_json(scores)["training"]) == with_columns(
-        read_json(model / "training.json")
-    )
+    if not scores.exists():
+        return False
+    scored, trained = read_json(scores)["training"], read_json(model / "training.json")
+    return with_columns(scored) == with_columns(trained)
 
 
 def _pack(name: str, members: dict[str, Path], path: Path) -> None:
