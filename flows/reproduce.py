@@ -19,6 +19,7 @@ from queue import SimpleQueue
 from typing import Any, NoReturn
 from uuid import uuid4
 
+import httpx
 from prefect import flow, get_run_logger, runtime, task
 from prefect.artifacts import create_markdown_artifact
 from prefect.cache_policies import NO_CACHE
@@ -32,7 +33,7 @@ from flows.log_format import plain_logging
 from flows.plan import out_of_date, read_plan
 from flows.processes import end_processes, marked
 from flows.progress import VARIABLE, artifact_key, watched
-from flows.server import check_proxies, server
+from flows.server import NoServer, check_proxies, server
 from flows.slots import Slots, number_of_slots, share
 from flows.stage import MARK, SECONDS_TO_SAVE, Run, check_input, run_stage
 from flows.waiting import waiting
@@ -200,6 +201,8 @@ def main() -> int:
             state: State = reproduce_paper(experiments, return_state=True)
     except BadInput as error:
         return _complain(str(error), 2)
+    except (NoServer, httpx.TransportError) as error:
+        return _complain(f"{error or type(error).__name__} (Prefect's server); the same command continues from here", 1)
     except KeyboardInterrupt:
         return _complain("stopped; the same command continues from here", 130)
     if state.is_completed():

@@ -1,15 +1,15 @@
 """Which Prefect server a flow started by hand reports to: the one that is named and answers, else a temporary one."""
 
-import atexit
 import fcntl
 import os
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +23,10 @@ STATE = Path(".prefect")
 """Whatever Prefect keeps about this checkout: its runs, the services' logs."""
 
 PATIENCE = 600.0  # seconds for a server to answer: starting takes 20 of processor time, which a busy machine has not
+
+
+class NoServer(Exception):
+    """No server could be started."""
 
 
 def check_proxies() -> None:
@@ -54,12 +58,30 @@ def server() -> Iterator[None]:
 
 
 def _start_temporary_server() -> str:
-    """Start one that ends with this process, and no sooner: Prefect sends the last logs on its way out."""
+    """Start one that ends with this process, and no sooner: Prefect sends the last logs on its way out.
+
+    If it is killed, as for want of memory, it starts again at the same address, before the flow gives up asking.
+    """
+    process, url = _start_server()
+    threading.Thread(target=_keep, args=[process, urlsplit(url).port], daemon=True).start()
+    return url
+
+
+def _keep(process: "subprocess.Popen[str]", port: int) -> None:
+    with suppress(NoServer):  # then the flow says that it cannot reach it
+        while True:
+            process.wait()
+            say("Prefect's temporary server was killed; it starts again")
+            process, _ = _start_server(port)
+
+
+def _start_server(port: int | None = None) -> tuple["subprocess.Popen[str]", str]:
+    """A server that answers, and its address; NoServer if it does not come to that."""
     environment = {**os.environ, "PREFECT_SERVER_DATABASE_CONNECTION_URL": database_url()}
     environment.pop("PREFECT_API_URL", None)
     with alone(), (STATE / "temporary_server.log").open("a") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "flows.temporary_server"],
+            [sys.executable, "-m", "flows.temporary_server", *([str(port)] if port else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -74,11 +96,9 @@ def _start_temporary_server() -> str:
             while not (url and answers(url)):
                 if process.poll() is not None or time.monotonic() > deadline:
                     process.kill()
-                    written = STATE / "temporary_server.log"
-                    raise RuntimeError(f"Prefect's temporary server did not start; see {written}")
+                    raise NoServer(f"Prefect's temporary server did not start; see {STATE / 'temporary_server.log'}")
                 time.sleep(0.1)
-    atexit.register(process.stdin.close)
-    return url
+    return process, url
 
 
 def database_url() -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter
@@ -253,3 +254,39 @@ def test_a_stopped_flow_leaves_nothing_behind(workspace: Path, prefect_server: s
     assert flow.returncode == 128 + number, error
     assert "Traceback" not in out + error
     assert reproduce.marked("TEST_FLOW", str(workspace)) == []
+
+
+@pytest.mark.slow
+def test_a_flow_whose_server_is_killed_goes_on_and_one_that_is_stopped_with_all_else_ends(workspace: Path) -> None:
+    """As a service manager stops all processes at once; the server is there until the flow has said how it ended."""
+    Path("wishes/corpus@one").write_text("until told")
+    flow = _start("tiny", TEST_FLOW=str(workspace))
+
+    def server() -> psutil.Process:
+        there = [
+            one for one in reproduce.marked("TEST_FLOW", str(workspace)) if "flows.temporary_server" in one.cmdline()
+        ]
+        return there[0]
+
+    def begun(times: int) -> None:
+        deadline = time.monotonic() + 240
+        while not Path("times/corpus@one").exists() or Path("times/corpus@one").read_text().count("start") < times:
+            assert flow.poll() is None and time.monotonic() < deadline
+            time.sleep(0.1)
+
+    begun(1)
+    server().kill()
+    Path("told").touch()
+    out, error = flow.communicate(timeout=240)
+    assert flow.returncode == 0, out + error
+    assert "Prefect's temporary server was killed; it starts again\n" in out
+
+    Path("told").unlink()
+    Path("data/corpus/one").unlink()
+    flow = _start("tiny", TEST_FLOW=str(workspace))
+    begun(2)
+    for process in [*reproduce.marked("TEST_FLOW", str(workspace)), psutil.Process(flow.pid)]:
+        process.terminate()
+    out, error = flow.communicate(timeout=240)
+    assert flow.returncode == 128 + signal.SIGTERM, error
+    assert "Traceback" not in out + error
