@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from tests.transformer.conftest import stop_after
+from tests.transformer.conftest import SMALL, stop_after
 from tests.workspace import ROOT, environment
 from transformer.batches import plan_epoch
 from transformer.checkpoints import read_weights, write_tensors
@@ -27,7 +27,7 @@ from transformer.io.checkpoint_files import (
     update_of,
 )
 from transformer.io.errors import InputError
-from transformer.io.files import read_json, remove_unfinished, sha256
+from transformer.io.files import read_json, remove_unfinished, sha256, to_json
 from transformer.trainer import Stopped, Trainer
 
 Make = Callable[..., Trainer]
@@ -216,6 +216,23 @@ def test_one_changed_byte_in_weights_is_noticed(tmp_path: Path) -> None:
 def test_weights_from_elsewhere_without_a_hash_are_read(tmp_path: Path) -> None:
     save_file({"a": torch.ones(2)}, tmp_path / "model.safetensors")
     assert torch.equal(read_weights(tmp_path / "model.safetensors")["a"], torch.ones(2))
+
+
+def test_a_training_of_an_older_version_whose_last_norms_had_other_names_goes_on(make_trainer: Make) -> None:
+    pre = SMALL.model_copy(update={"normalisation": "pre"})
+    trainer = make_trainer(model=pre, updates=4)
+    trainer.run()
+    path = checkpoint_files.checkpoints(trainer.folder)[-1] / "weights.safetensors"
+    new = read_weights(path)
+    old = {"encoder_norm.": "norms.0.", "decoder_norm.": "norms.1."}
+    names = {name: old.get(name[:13], name[:13]) + name[13:] for name in new}
+    assert sum(name.startswith("norms.") for name in names.values()) == 4
+    write_tensors(path, {names[name]: tensor for name, tensor in new.items()})
+    assert read_weights(path).keys() == new.keys()
+    (path.parent / "sha256.json").write_text(
+        to_json({one.name: sha256(one) for one in path.parent.iterdir() if one.name != "sha256.json"})
+    )
+    assert make_trainer(model=pre, updates=8).run()["update"] == 8
 
 
 def test_a_save_that_meets_the_limit_of_a_file_names_it(tmp_path: Path) -> None:
