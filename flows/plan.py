@@ -12,6 +12,7 @@ import networkx
 from dvc.exceptions import DvcException
 from dvc.repo import Repo
 
+from flows import lockfile
 from flows.errors import BadInput
 from flows.locks import FOLDER
 from flows.waiting import Log, say, waiting
@@ -104,6 +105,7 @@ def out_of_date(stages: dict[str, list[str]], log: Log = say) -> set[str]:
 @contextmanager
 def _locked_repo(log: Log) -> Iterator[Any]:
     """This folder's repository under DVC's lock: another DVC may be half way through rewriting dvc.lock."""
+    lockfile.bring_back(log)
     with Repo(_wait_for_lock=True) as repo, ExitStack() as stack:
         with waiting(log, f"waiting: another process has locked this folder for DVC ({FOLDER})"):
             stack.enter_context(repo.lock)

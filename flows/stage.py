@@ -9,6 +9,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from threading import Event
 
+from flows import lockfile
 from flows.cache import distrust
 from flows.errors import BadInput, StageError
 from flows.locks import clear_dead_locks, told_of_lock
@@ -68,8 +69,10 @@ def run_stage(name: str, log: Log, run: Run, **environment: str) -> None:
     told = ""
     pause = 1.0
     while not run.stopping.is_set():
+        lockfile.bring_back(log)
         code, lines = run_command(command, log, run, **environment)
         if code == 0:
+            lockfile.keep()
             return
         if not any(map(BUSY.match, lines)):
             raise StageError(name, _exit_code(code, lines), lines, stopped=run.stopping.is_set())

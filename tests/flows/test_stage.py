@@ -11,6 +11,7 @@ import pytest
 import yaml
 from zc.lockfile import LockFile
 
+from flows import lockfile
 from flows.cache import distrust
 from flows.errors import BadInput, StageError
 from flows.locks import FOLDER
@@ -134,6 +135,28 @@ def test_a_damaged_object_of_the_cache_is_made_anew_and_not_restored(workspace: 
     _run("corpus@one")
     assert Path("data/corpus/one").read_text() == made
     assert Path("times/corpus@one").read_text().count("start") == 2
+
+
+@pytest.mark.parametrize("left", [0, 200, 40], ids=["nothing", "most of it", "the beginning"])
+def test_a_lock_file_that_a_killed_dvc_left_half_written_comes_back(workspace: Path, left: int) -> None:
+    _run("corpus@one")
+    whole = Path("dvc.lock").read_bytes()
+    _run("corpus@two")
+    Path("dvc.lock").write_bytes(Path("dvc.lock").read_bytes()[:left].removesuffix(b"\n"))
+    lockfile.KEPT.write_bytes(whole)  # of before the stage whose end is not noted
+    log: list[str] = []
+    run_stage("shards@one", log.append, Run(id=f"test {time.time()}"))
+    assert log[0].startswith("dvc.lock: damaged, as DVC leaves it when it is killed")
+    assert Path("times/corpus@one").read_text().count("start") == 1
+    assert list(yaml.safe_load(Path("dvc.lock").read_text())["stages"]) == ["corpus@one", "shards@one"]
+
+
+def test_a_lock_file_of_which_nothing_was_kept_is_put_aside(workspace: Path) -> None:
+    Path("dvc.lock").touch()
+    log: list[str] = []
+    run_stage("corpus@one", log.append, Run(id=f"test {time.time()}"))
+    assert log[0].endswith("it is dvc.lock.damaged now, and what was kept of it after the last stage is nothing yet")
+    assert lockfile.KEPT.read_bytes() == Path("dvc.lock").read_bytes()
 
 
 def test_objects_of_another_user_are_left_as_they_are(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
