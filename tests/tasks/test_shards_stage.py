@@ -215,7 +215,7 @@ def test_a_stage_that_was_stopped_begins_anew_with_other_code(corpus, subwords, 
     with monkeypatch.context() as patch, pytest.raises(Stopped):
         stopped_after(4, patch)
         write_shards(corpus, subwords, settings(), tmp_path / "ours")
-    monkeypatch.setattr(stage, "sha256", lambda path: "changed" if path.name == "text.py" else sha256(path))
+    monkeypatch.setattr(stage, "sha256", lambda path: "changed" if path.name == "preparation.py" else sha256(path))
     begun = stopped_after(100, monkeypatch)
     write_shards(corpus, subwords, settings(), tmp_path / "ours")
     assert len(begun) == 10
