@@ -1,7 +1,7 @@
 """Stages of the pipeline and other commands: a file here is one, `python -m tasks.NAME`; a package is what they share.
 
-Three packages are commands too: evalb, export, layers. Packages import only packages before them in this list:
-common; tracking, origins, encoding, evalb, results; cleaning, scoring, figures; pages, export, layers.
+Three packages are commands too: evalb, export, layers. Packages import only packages of an earlier group:
+(common) (tracking origins encoding evalb results) (cleaning scoring figures) (pages export layers).
 """
 
 import os

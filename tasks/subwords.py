@@ -49,7 +49,8 @@ from transformer.text.wordpieces import WordPieces
 RESERVED, STAND_IN = "\u2585", "\u2063"
 CHUNK = 1_000_000  # lines of which some are drawn together
 LINES_AT_ONCE = 100_000  # whose words are counted together
-# Stands in every subwords.json; the file has moved since, and another text would make trainings out of date.
+# Stands in every subwords.json. The file is transformer/text/preparation.py now; another text would make all trainings
+# out of date.
 NORMALISATION = "identity, after transformer/text.py"
 
 

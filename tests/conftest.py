@@ -3,6 +3,7 @@
 import os
 import sys
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,11 +15,27 @@ os.environ.update(DO_NOT_TRACK="1", DVC_NO_ANALYTICS="1", PREFECT_SERVER_ANALYTI
 NO_HELP = "this machine has no "
 
 
+@pytest.fixture(scope="session", autouse=True)
+def hidden_gpu() -> Iterator[pytest.MonkeyPatch]:
+    """Hide the GPU from this process and its children, also while fixtures of modules are made."""
+    hidden = pytest.MonkeyPatch()
+    _hide_gpu(hidden)
+    yield hidden
+    hidden.undo()
+
+
 @pytest.fixture(autouse=True)
-def hidden_gpu(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hide the GPU from this process and its children, but for a test that is marked as needing one."""
-    if request.node.get_closest_marker("gpu"):
-        return
+def shown_gpu(request: pytest.FixtureRequest, hidden_gpu: pytest.MonkeyPatch) -> Iterator[None]:
+    """Show it to a test that is marked as needing one."""
+    marked = request.node.get_closest_marker("gpu")
+    if marked:
+        hidden_gpu.undo()
+    yield
+    if marked:
+        _hide_gpu(hidden_gpu)
+
+
+def _hide_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     if torch := sys.modules.get("torch"):
         monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

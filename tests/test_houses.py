@@ -1,6 +1,6 @@
 """Imports go one way: flows -> (commands) -> tasks -> transformer; benchmarks use both, and nobody uses them.
 
-Within tasks/ a file is a command, which no other imports, and packages import only packages above them in this list.
+Within tasks/ a file is a command, which no other imports, and packages import only packages of earlier FLOORS.
 """
 
 import ast

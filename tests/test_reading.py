@@ -21,7 +21,7 @@ def test_what_the_guide_to_the_paper_names_is_there(name: str) -> None:
 
 
 def test_the_guide_names_every_module_that_is_the_paper() -> None:
-    for module in ("model", "dropout", "loss", "schedule", "batches", "trainer", "checkpoints", "search"):
+    for module in ("model", "dropout", "loss", "schedule", "batches", "trainer", "checkpoints", "kv_cache", "search"):
         assert any(name.startswith(f"transformer.{module}.") for name in NAMES), module
 
 
@@ -33,3 +33,11 @@ def test_suffixes_are_of_the_legend(path: Path) -> None:
     names |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     suffixes = {match[1] for name in names if not name.isupper() and (match := SUFFIX.search(name))}
     assert set().union(*suffixes) <= LETTERS
+
+
+def test_the_list_of_known_faults_has_each_that_a_test_covers_and_no_other() -> None:
+    listed = re.findall(r"^- \*\*(F\d+) ", (ROOT / "tests/faults.md").read_text(), re.M)
+    marks = {
+        mark for path in (ROOT / "tests").rglob("*.py") for mark in re.findall(r'fault\("(F\d+)"', path.read_text())
+    }
+    assert sorted(marks) == listed

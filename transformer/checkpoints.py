@@ -81,11 +81,9 @@ def read_weights(path: Path) -> dict[str, Tensor]:
             written = (file.metadata() or {}).get(_HASH)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (FileNotFoundError, SafetensorError) as error:
-        raise InputError(
-            f"{path}: no readable weights ({error}); put a good copy in its place or make it again"
-        ) from None
+        raise InputError(f"{path}: no readable weights ({error}); {_MEND}") from None
     if written not in (None, _hash(tensors)):
-        raise InputError(f"{path}: not the weights that were written; put a good copy in its place or make it again")
+        raise InputError(f"{path}: not the weights that were written; {_MEND}")
     for old, new in _RENAMED.items():
         tensors = {name.replace(old, new) if name.startswith(old) else name: one for name, one in tensors.items()}
     return tensors

@@ -157,6 +157,7 @@ class Trainer:
     def _run(self) -> dict[str, Any]:
         before = self._resume()
         self.progress.update(before or {})
+        self.progress.pop("energy_joules", None)  # which older versions counted
         self.meter.restart()
         self.saved = self.progress["update"]
         if self.rank == 0 and self.saved:

@@ -190,18 +190,13 @@ class Translator:
     def alignment(self, part: Part) -> tuple[list[str], list[str], list[list[float]]]:
         """Source and output as pieces, with end symbols, and where the model looked while it wrote each piece.
 
-        Rows are pieces of the output; `inspect.alignment` says of which attention. An output that was cut has no
-        end symbol.
+        Rows are pieces of the output; `transformer.inspect.attention_weights.alignment` says of which attention. An
+        output that was cut has no end symbol.
         """
         source, output = [*part.source, EOS], part.output.ids + [EOS] * (not part.output.cut)
         device = self.model.embedding.device
-        with torch.inference_mode():
-            weights_BTS = alignment(
-                self.model,
-                torch.tensor([source], device=device),
-                torch.tensor([[BOS, *output[:-1]]], device=device),
-                None,
-            )
+        source_BS, target_BT = (torch.tensor([ids], device=device) for ids in (source, [BOS, *output[:-1]]))
+        weights_BTS = alignment(self.model, source_BS, target_BT)
         return self.subwords.pieces(source), self.subwords.pieces(output), weights_BTS[0].tolist()
 
     def encode(self, lines: list[str]) -> list[list[int]]:

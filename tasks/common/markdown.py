@@ -15,13 +15,6 @@ def literal(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>~&$#])", r"\\\1", " ".join(text.split())) or "(empty)"
 
 
-def number(value: float | None) -> str:
-    """A number as people write it; large ones by their magnitude, a missing one as a dash."""
-    if value is None:
-        return "–"
-    return f"{value:.1e}".replace("e+", "e") if value >= 1e6 else str(value)
-
-
 def hundredths(value: float | None) -> str:
     """A score or a perplexity; None is one that does not apply to the text."""
     return "not applicable" if value is None else f"{value:.2f}"

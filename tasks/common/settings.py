@@ -454,7 +454,7 @@ def key_argument(kind: str) -> str:
     """The one argument of a stage's command, such as `multi30k`; with --help it shows the stage's own docs."""
     stage = sys.modules["__main__"]
     parser = argparse.ArgumentParser(
-        prog=f"python -m {stage.__spec__.name if stage.__spec__ else 'tasks.STAGE'}",
+        prog=f"python -m {stage.__spec__.name.removesuffix('.__main__') if stage.__spec__ else 'tasks.STAGE'}",
         description=stage.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

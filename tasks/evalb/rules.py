@@ -64,7 +64,9 @@ def read_rules(path: Path) -> Rules:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; name a rule file of EVALB, such as tasks/{COLLINS.name}") from None
+        raise InputError(
+            f"{path}: {error.strerror}; name a rule file of EVALB, such as tasks/evalb/{COLLINS.name}"
+        ) from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: not UTF-8; convert it") from None
     numbers = dict(NUMBERS)

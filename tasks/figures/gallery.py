@@ -65,8 +65,9 @@ FIGURES: dict[str, Figure] = {
         draw_table3,
         "Table 3: differences to base",
         "Each row's difference to base, the paper's across and ours upwards: in the shaded quarters both have the same "
-        "sign. Bars are intervals that hold for all rows of a panel at once with 95%; where one has both signs, which "
-        "is where the circle is empty, the difference may be luck. Without bars no row has two seeds.",
+        "sign. Bars, cut off at the edge, are intervals that hold for all rows of a panel at once with 95%; where one "
+        "has both signs, which is where the circle is empty, the difference may be luck. Without bars no row has two "
+        "seeds.",
     ),
     "parsing_curves.png": Figure(
         lambda results, path: draw_curves(results.parsing.scores, path),

@@ -4,7 +4,7 @@ from tasks.common.settings import ORIGIN, FilesOrigin, HubOrigin, Languages, Tre
 from tasks.origins.archives import read_archives
 from tasks.origins.files import read_files
 from tasks.origins.hub import read_hub
-from tasks.origins.test_sets import count_known
+from tasks.origins.set_sizes import count_known
 from tasks.origins.texts import Texts
 from tasks.origins.treebank import read_treebank
 from tasks.origins.wheels.reader import read_wheels

@@ -82,7 +82,7 @@ class Renderer:
         rows = [[cell_of(cell) for cell in row] for row in table.rows]
         kinds = [_kind([row[place] for row in rows]) for place in range(len(table.header))]
         head = "".join(
-            f'<th scope="col" data-kind="{kind}"><button type="button">{_MARKDOWN.renderInline(name)}</button></th>'
+            f'<th scope="col" data-kind="{kind}"><button type="button">{inline(name)}</button></th>'
             for name, kind in zip(table.header, kinds, strict=True)
         )
         body = "".join(self._row(row, kinds) for row in rows)

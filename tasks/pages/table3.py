@@ -206,7 +206,7 @@ def what_it_changes(results: Results, row: Variation, printed: dict[str, Any]) -
     return settings({key: own[key] for key in printed["settings"]})
 
 
-def state(results: Results, row: Variation) -> Cell | str:
+def state(results: Results, row: Variation) -> Cell:
     """How many of a row's trainings there are, and why others are not."""
     lacking = [name for name in row.names if name not in row.measured]
     failed = [name for name in lacking if name in results.failures and name not in row.outdated]
@@ -218,10 +218,8 @@ def state(results: Results, row: Variation) -> Cell | str:
         *(f"{name} is of other settings than params.yaml" for name in row.outdated),
         *(f"{name} has no sweep, and so no score of its last weights" for name in unswept),
     ]
-    if not lacking and not reasons:
-        return from_runs(tuple(row.measured)[:1], [Cell(str(len(row.names)), len(row.names))])[0]
     told = f"{len(row.measured)} of {len(row.names)}" if lacking else str(len(row.names))
-    return "; ".join([told, *reasons])
+    return Cell("; ".join([told, *reasons]), len(row.measured), tuple(row.measured)[:1])
 
 
 def difference_table(rows: list[Variation], paper: dict[str, Any], found: dict[str, dict[str, Difference]]) -> Table:

@@ -48,7 +48,7 @@ def score_splits(corpus: Path, outputs: Path) -> tuple[dict[str, Any], list[Pars
             "failed": total.errors + total.skipped,
             **{figure: getattr(total, figure) for figure in FIGURES},
             "tagging": _tagging(gold, predicted),
-            "rules": f"tasks/{COLLINS.name}",
+            "rules": f"tasks/evalb/{COLLINS.name}",
         }
         if stem == "test":
             parses = list(_parses(gold, predicted, scored, outputs))

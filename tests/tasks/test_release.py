@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import os
+import shutil
 import tarfile
 import threading
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from tasks.evaluate import evaluate
 from tasks.fetch_model import fetch_model
 from tasks.origins import downloads
 from tasks.release import release
+from tasks.results.curves import with_columns
 from tests.random_model import write_folder
 from tests.workspace import sentences
 from transformer.io.errors import InputError
@@ -103,6 +105,17 @@ def test_the_same_model_gives_the_same_bytes_at_another_time_and_place(made: Pat
         os.utime(copy / file.name, (1, 1))
     again = release(copy, made / "scores.json", tmp_path)
     assert again.read_bytes() == (made / "releases/e.tar.gz").read_bytes()
+
+
+@pytest.mark.parametrize("columns", [True, False])
+def test_scores_are_known_by_either_form_of_a_curve(made: Path, tmp_path: Path, columns: bool) -> None:
+    model = tmp_path / "e"
+    shutil.copytree(made / "models/e", model)
+    training = {**read_json(model / "training.json"), "curve": [{"update": 1, "perplexity": 9.123456}]}
+    write_json(model / "training.json", training)
+    write_json(tmp_path / "scores.json", {"training": with_columns(training) if columns else training})
+    with tarfile.open(release(model, tmp_path / "scores.json", tmp_path)) as opened:
+        assert "e/scores.json" in opened.getnames()
 
 
 def test_scores_of_other_weights_are_left_out(made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -296,6 +296,7 @@ def test_alignment_is_what_the_last_layer_attends_to_the_source_with(monkeypatch
 
     monkeypatch.setattr(last, "attend", spy)
     with torch.no_grad():
+        model(source, target, mask)
         weights_BTS = alignment(model, source, target, mask)
         ((v_BHSK, attended_BTD),) = values
         torch.testing.assert_close(last.output(weights_BTS @ v_BHSK[:, 0]), attended_BTD)

@@ -30,14 +30,25 @@ def alignment(model: Transformer, source_BS: Tensor, target_BT: Tensor, mask: Te
     """Where a model looks in the source for what follows each of the target ids: [B, T, S].
 
     The weights of the last decoder layer's attention to the source, mean of its heads; a row sums to 1. Arguments as in
-    `Transformer.forward`, which is run.
+    `Transformer.forward`. No hook is set: other threads may use the model meanwhile.
     """
-    name = f"decoder.{len(model.decoder) - 1}.cross_attention"
-    return _recorded(model, [name], source_BS, target_BT, mask)[name].mean(1)
+    memory_BSD, y_BTD = model.run_encoder(source_BS, mask), model.embed(target_BT)
+    *earlier, last = model.decoder
+    for layer in earlier:
+        y_BTD = layer(y_BTD, memory_BSD, mask)
+    y_BTD = last.attention_residual(y_BTD, lambda x: last.attention(x, causal=True))
+    weights: list[Tensor] = []
+
+    def look(x_BTD: Tensor) -> Tensor:
+        weights.append(_weights(last.cross_attention, x_BTD, memory_BSD, mask))
+        return x_BTD
+
+    last.cross_attention_residual(y_BTD, look)
+    return weights[0].mean(1)
 
 
 def _recorded(model: Transformer, names: Collection[str], *arguments: Tensor | None) -> dict[str, Tensor]:
-    """Run a model; the weights of the attentions with these names, which themselves keep none."""
+    """Run a model, which no other thread may use meanwhile; the weights of the attentions with these names."""
     weights: dict[str, Tensor] = {}
 
     def recorder(name: str) -> Callable[..., None]:

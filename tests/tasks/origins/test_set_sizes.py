@@ -1,7 +1,7 @@
 import pytest
 
 from tasks.common.settings import Languages
-from tasks.origins.test_sets import count_known
+from tasks.origins.set_sizes import count_known
 from transformer.io.errors import InputError
 
 EN_DE, DE_EN, EN_CS, EN_TREE = (
