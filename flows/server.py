@@ -22,6 +22,7 @@ from flows.waiting import say, waiting
 STATE = Path(".prefect")
 """Whatever Prefect keeps about this checkout: its runs, the services' logs."""
 
+SECONDS_BETWEEN_STARTS = 1.0
 PATIENCE = 600.0  # seconds for a server to answer: starting takes 20 of processor time, which a busy machine has not
 
 
@@ -68,11 +69,14 @@ def _start_temporary_server() -> str:
 
 
 def _keep(process: "subprocess.Popen[str]", port: int) -> None:
-    with suppress(NoServer):  # then the flow says that it cannot reach it
-        while True:
-            process.wait()
-            say("Prefect's temporary server was killed; it starts again")
-            process, _ = _start_server(port)
+    """Start the server again whenever it has been killed, be it while it starts again."""
+    while True:
+        process.wait()
+        say("Prefect's temporary server was killed; it starts again")
+        while process.poll() is not None:
+            with suppress(NoServer):
+                process, _ = _start_server(port)
+            time.sleep(SECONDS_BETWEEN_STARTS)
 
 
 def _start_server(port: int | None = None) -> tuple["subprocess.Popen[str]", str]:

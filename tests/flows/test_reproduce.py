@@ -262,11 +262,9 @@ def test_a_flow_whose_server_is_killed_goes_on_and_one_that_is_stopped_with_all_
     Path("wishes/corpus@one").write_text("until told")
     flow = _start("tiny", TEST_FLOW=str(workspace))
 
-    def server() -> psutil.Process:
-        there = [
-            one for one in reproduce.marked("TEST_FLOW", str(workspace)) if "flows.temporary_server" in one.cmdline()
-        ]
-        return there[0]
+    def server() -> psutil.Process | None:
+        marked = reproduce.marked("TEST_FLOW", str(workspace))
+        return next((one for one in marked if "flows.temporary_server" in one.cmdline()), None)
 
     def begun(times: int) -> None:
         deadline = time.monotonic() + 240
@@ -275,7 +273,13 @@ def test_a_flow_whose_server_is_killed_goes_on_and_one_that_is_stopped_with_all_
             time.sleep(0.1)
 
     begun(1)
-    server().kill()
+    first = server()
+    assert first
+    first.kill()
+    psutil.wait_procs([first])
+    while (second := server()) is None:  # which is killed while it starts
+        time.sleep(0.1)
+    second.kill()
     Path("told").touch()
     out, error = flow.communicate(timeout=240)
     assert flow.returncode == 0, out + error
