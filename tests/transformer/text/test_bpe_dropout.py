@@ -122,7 +122,7 @@ import sys
 from pathlib import Path
 import torch
 import torch.distributed as dist
-from tests.transformer.test_bpe_dropout import trainer
+from tests.transformer.text.test_bpe_dropout import trainer
 from transformer.text.subwords import Subwords
 
 torch.set_num_threads(1)
