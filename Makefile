@@ -52,10 +52,10 @@ doctor: install ## what this machine lacks for an experiment, and how long it wo
 	@python -m tasks.doctor $(EXPERIMENT)
 
 test: install-test ## the tests that take minutes
-	@python -m pytest -q -n auto --dist=loadfile -m "not slow" --durations=10
+	@python -m pytest -q -n auto --dist=loadfile --no-loadscope-reorder -m "not slow" --durations=10
 
 test-all: install-test ## all tests
-	@python -m pytest -q -n auto --dist=loadfile --durations=10
+	@python -m pytest -q -n auto --dist=loadfile --no-loadscope-reorder --durations=10
 
 lint: install-test ## format, lint and types
 	@ruff format --check

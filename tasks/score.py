@@ -13,8 +13,8 @@ cannot do well by a cased one.
 from pathlib import Path
 from typing import Any
 
+from tasks.common.document import fixed
 from tasks.common.lines import read_parallel
-from tasks.common.markdown import hundredths
 from tasks.common.noted import check_files, with_hash
 from tasks.common.paths import CORPORA, OUTPUTS, REPORTS
 from tasks.common.settings import key_argument, read_experiment
@@ -74,7 +74,7 @@ def _score_translations(corpus: Path, outputs: Path, translation: dict[str, Any]
     print(f"{title}: BLEU {flat['test_bleu']:.2f}, chrF {flat['test_chrf']:.2f}")
     if lowercase:
         plain, tokens = found["test_bleu_lowercase"], found["test_bleu_lowercase_tokens"]
-        print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {hundredths(tokens)}")
+        print(f"case ignored: BLEU {plain:.2f}; on lower-cased tokens: {fixed(tokens).text}")
     return splits, flat, written
 
 

@@ -115,7 +115,7 @@ def share(value: float) -> Cell:
     return Cell(f"{value:.2%}", 100 * value)
 
 
-def time(seconds: float) -> Cell:
+def lasting(seconds: float) -> Cell:
     """A duration."""
     return Cell(duration(seconds), seconds)
 

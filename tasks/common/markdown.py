@@ -15,11 +15,6 @@ def literal(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>~&$#])", r"\\\1", " ".join(text.split())) or "(empty)"
 
 
-def hundredths(value: float | None) -> str:
-    """A score or a perplexity; None is one that does not apply to the text."""
-    return "not applicable" if value is None else f"{value:.2f}"
-
-
 def signed(score: dict[str, Any]) -> str:
     """A score and how it was computed, or that it does not apply."""
     if score["score"] is None:

@@ -3,7 +3,7 @@
 from textwrap import shorten
 from typing import Any
 
-from tasks.common.document import Cell, time
+from tasks.common.document import Cell, lasting
 from tasks.common.markdown import duration, listed, literal, settings, short_commit
 from tasks.results.stored import Results, Scores
 
@@ -14,7 +14,7 @@ def trained(training: dict[str, Any]) -> list[Cell | str]:
     """How long it took, where and when: cells of a table."""
     made_by = training["made_by"][-1]
     return [
-        time(training["seconds"]),
+        lasting(training["seconds"]),
         hardware(training),
         training["date"][:10],
         short_commit(made_by["commit"]),

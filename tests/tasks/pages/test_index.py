@@ -17,10 +17,10 @@ from tasks.common.document import (
     fixed,
     from_runs,
     large,
+    lasting,
     row_of,
     share,
     strong,
-    time,
 )
 from tasks.figures.gallery import FIGURES
 from tasks.pages.html import Renderer
@@ -54,7 +54,7 @@ def table(header: list[str], *rows: Row, runs: dict[str, str] | None = None) -> 
     [
         (fixed(27.314), "27.31", 27.314), (fixed(5.0, 3), "5.000", 5.0), (fixed(None), "not applicable", None),
         (count(2598912), "2,598,912", 2598912), (large(6.3e13), "6.3e13", 6.3e13), (large(27.3), "27.3", 27.3),
-        (large(None), "–", None), (share(0.3051), "30.51%", 30.51), (time(5040), "1 h 24 min", 5040),
+        (large(None), "–", None), (share(0.3051), "30.51%", 30.51), (lasting(5040), "1 h 24 min", 5040),
         (strong(fixed(31.4)), "**31.40**", 31.4),
     ],
 )  # fmt: skip
