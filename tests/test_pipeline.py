@@ -30,8 +30,11 @@ def made_up(folder: Path) -> Path:
     params = {
         "corpora": {"made-up": corpus_settings(folder / "text")},
         "presets": PRESETS,
+        "max_restarts": 1,
         "experiments": {"small": experiment_settings("made-up"), "unrun": experiment_settings("made-up")},
-        "sweeps": {"small": {"corpus": "made-up", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.6]}},
+        "sweeps": {
+            "small": {"corpus": "made-up", "preset": "test", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.6]}
+        },
         "attention": {"small": {"sentence": "the red cat sees the dog", "far": "cat", "pronoun": "sees"}},
     }
     return make_workspace(folder / "project", params)
