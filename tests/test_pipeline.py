@@ -246,7 +246,7 @@ def test_dvc_shows_metrics_params_and_curves(by_dvc: tuple[Path, str]) -> None:
         shown = run("dvc", "params", "diff", cwd=project)
     finally:
         params.write_text(before)
-    assert re.search(r"experiments.small.search.length_penalty +0.6 +0.7", shown.stdout)
+    assert re.search(r"presets.test.search.length_penalty +0.6 +0.7", shown.stdout)
 
 
 def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> None:
