@@ -87,7 +87,7 @@ def make_project(text: Path, settings: str, folder: Path) -> None:
         "origin": {"kind": "files", "folder": str(text.absolute())}
         | {split: [name.format(language) for language in LANGUAGES] for split, name in files.items()},
     }
-    everything = {"corpora": {NAME: corpus}, "presets": {}, "experiments": {}}
+    everything = {"corpora": {NAME: corpus}, "presets": {}, "experiments": {}, "max_restarts": 0}
     (folder / "params.yaml").write_text(yaml.safe_dump(everything), encoding="utf-8")
 
 

@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 import psutil
 
+from flows.deployments import POOL
 from flows.errors import BadInput, files_as_input
 from flows.locks import holder
 from flows.processes import end_processes, marked, marked_environment
@@ -31,7 +32,6 @@ from flows.stage import SECONDS_TO_SAVE
 from flows.waiting import say, waiting
 
 MARK = "REPRODUCE_SERVICES"  # with the checkout's folder as value
-POOL = "reproduce"
 PID = STATE / "services.pid"
 GRACE = SECONDS_TO_SAVE + 5.0  # in which a flow ends its stages and says so to the server
 
@@ -93,9 +93,9 @@ def _start_prefect(running: dict[str, subprocess.Popen[bytes]], port: int) -> No
     running["Prefect's worker"] = _start("worker", worker)
     _wait_for("Prefect's worker", running, lambda: name in _workers(api))
     say("deploying the experiments")
-    running["prefect deploy"] = _start("deploy", [*program, "--no-prompt", "deploy", "--all"])
-    if running.pop("prefect deploy").wait():
-        raise ServiceError(f"`prefect deploy --all` failed; see {STATE / 'deploy.log'}")
+    running["flows.deployments"] = _start("deploy", [sys.executable, "-m", "flows.deployments"])
+    if running.pop("flows.deployments").wait():
+        raise ServiceError(f"`python -m flows.deployments` failed; see {STATE / 'deploy.log'}")
 
 
 def _mlflow(tracking: str, port: int) -> list[str]:

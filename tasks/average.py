@@ -57,7 +57,7 @@ A Transformer as in "Attention Is All You Need" (arXiv 1706.03762), trained on t
     echo "A sentence." | python -m transformer models/{name}{" --trees" if languages["target"] == "tree" else ""}
 
 - **Shape**: {shape}; vocabulary {training["vocabulary"]}; {training["parameters"]:,} parameters
-- **Preset**: {training["preset"]}
+- **Preset**: {training["preset"]}{"".join(f"; {key} {value}" for key, value in training["changes"].items())}
 - **Training**: {training["update"]:,} updates, {training["target_tokens"]:,} target tokens in
   {training["seconds"]:.0f} s on {training["made_by"][-1]["machine"]["device"]}
 - **Perplexity** on the valid split: {training["curve"][-1]["valid_perplexity"]:.2f} after the last update

@@ -63,7 +63,7 @@ def write_reports(results: Results, folder: Path) -> None:
         for name, text in metrics(results.scores).items():
             (temporary / f"{name}.json").write_text(text, encoding="utf-8")
     with whole_file(folder / "curves.csv") as temporary:
-        temporary.write_text(curves(results.scores), encoding="utf-8")
+        temporary.write_text(curves(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # checking needs no torch, and is quick without it
 SECONDS_TO_WAIT = 60.0
 # The other ranks wait for rank 0 while it saves: 2.6 GB for the big model, hashed and flushed, in seconds to a minute.
 LONGEST_WAIT = timedelta(minutes=30)
-SECTIONS = ("corpus", "preset", "model", "training")
+SECTIONS = ("corpus", "preset", "changes", "model", "training")
 
 
 def main() -> None:
@@ -73,7 +73,7 @@ def main() -> None:
     inputs = read_inputs(settings.corpus)
     if settings.training.bpe_dropout and inputs.subwords.kind != "bpe":
         raise InputError(
-            f"experiments.{arguments.experiment}.training.bpe_dropout needs sub-words of kind bpe, and corpus "
+            f"experiments.{arguments.experiment}: bpe_dropout needs sub-words of kind bpe, and corpus "
             f"{settings.corpus} has {inputs.subwords.kind}: set it to 0"
         )
     if arguments.check:
@@ -206,7 +206,7 @@ def wait_for_rank_0(rank: int) -> None:
 
 def fingerprint(settings: Any, inputs: Inputs) -> dict[str, Any]:
     """All that the result of a training depends on."""
-    training = settings.training.model_dump(exclude={"tokens_per_device", "validate_every", "max_restarts"})
+    training = settings.training.model_dump(exclude={"tokens_per_device", "validate_every"})
     if not training["bpe_dropout"]:
         del training["bpe_dropout"]  # a setting that trainings from before it have not
     return {"model": settings.model.model_dump(), "training": training, **inputs.hashes}
@@ -291,6 +291,7 @@ def _lead(experiment: str, settings: Any, inputs: Inputs, folder: Path, trainer:
             "corpus": settings.corpus,
             "languages": inputs.languages,
             "preset": settings.preset,
+            "changes": settings.changes,
             "model": settings.model.model_dump(),
             "training": settings.training.model_dump(),
             "products_in": trainer.precision,

@@ -30,8 +30,11 @@ def made_up(folder: Path) -> Path:
     params = {
         "corpora": {"made-up": corpus_settings(folder / "text")},
         "presets": PRESETS,
+        "max_restarts": 1,
         "experiments": {"small": experiment_settings("made-up"), "unrun": experiment_settings("made-up")},
-        "sweeps": {"small": {"corpus": "made-up", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.6]}},
+        "sweeps": {
+            "small": {"corpus": "made-up", "preset": "test", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.6]}
+        },
         "attention": {"small": {"sentence": "the red cat sees the dog", "far": "cat", "pronoun": "sees"}},
     }
     return make_workspace(folder / "project", params)
@@ -243,7 +246,7 @@ def test_dvc_shows_metrics_params_and_curves(by_dvc: tuple[Path, str]) -> None:
         shown = run("dvc", "params", "diff", cwd=project)
     finally:
         params.write_text(before)
-    assert re.search(r"experiments.small.search.length_penalty +0.6 +0.7", shown.stdout)
+    assert re.search(r"presets.test.search.length_penalty +0.6 +0.7", shown.stdout)
 
 
 def test_other_settings_set_the_old_state_aside(by_dvc: tuple[Path, str]) -> None:

@@ -49,12 +49,12 @@ def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for split, count in TREES.items():
         broken = "(S (NP (DT the)\n" if split == "train" else ""
         (folder / f"bank/{split}.mrg").write_text(broken + "\n".join(sentence(draw) for _ in range(count)) + "\n")
-    experiment = experiment_settings("bank", updates=320) | {
-        "search": {"beam": 4, "penalty": "paper", "length_penalty": 0.3, "extra_length": 30}
-    }
+    search = {"beam": 4, "penalty": "paper", "length_penalty": 0.3, "extra_length": 30}
+    experiment = experiment_settings("bank", updates=320) | {"preset": "trees"}
     params = {
         "corpora": {"bank": treebank_settings(folder / "bank"), "text": corpus_settings(folder / "text")},
-        "presets": PRESETS,
+        "presets": {**PRESETS, "trees": {**PRESETS["test"], "search": search}},
+        "max_restarts": 1,
         "experiments": {"parser": experiment, "unrun": experiment, "translator": experiment_settings("text")},
     }
     project = make_workspace(folder / "project", params)

@@ -23,7 +23,18 @@ PAPER: dict[str, Any] = {
 }  # fmt: skip
 
 
-PRESETS: dict[str, Any] = {"test": {"model": PAPER, "training": {}}}
+PRESETS: dict[str, Any] = {
+    "test": {
+        "model": {"layers": 1, "d_model": 32, "d_ff": 64, "heads": 2, "d_k": 16, "d_v": 16, "dropout": 0.0, **PAPER},
+        "training": {
+            "updates": 240, "tokens_per_update": 400, "tokens_per_device": 400, "warmup": 100,
+            "learning_rate_factor": 1.0, "beta2": 0.98, "lengths_per_update": 1, "label_smoothing": 0.1,
+            "precision": "fp32", "compile": False, "snapshot_every": 20, "keep_snapshots": 3, "validate_every": 80,
+        },
+        "averaging": {"last": 2},
+        "search": {"beam": 4, "penalty": "paper", "length_penalty": 0.6, "extra_length": 20},
+    }
+}  # fmt: skip
 
 
 def sentences(count: int, seed: int) -> list[tuple[str, str]]:
@@ -67,19 +78,8 @@ def corpus_settings(folder: Path) -> dict[str, Any]:
 
 def experiment_settings(corpus: str, updates: int = 240) -> dict[str, Any]:
     """An entry of `experiments` that learns the made-up language."""
-    return {
-        "corpus": corpus,
-        "preset": "test",
-        "model": {"layers": 1, "d_model": 32, "d_ff": 64, "heads": 2, "d_k": 16, "d_v": 16, "dropout": 0.0, **PAPER},
-        "training": {
-            "updates": updates, "tokens_per_update": 400, "tokens_per_device": 400, "warmup": 100,
-            "learning_rate_factor": 1.0, "beta2": 0.98, "lengths_per_update": 1, "label_smoothing": 0.1,
-            "precision": "fp32", "compile": False, "snapshot_every": 20, "keep_snapshots": 3, "validate_every": 80,
-            "max_restarts": 1, "seed": 1,
-        },
-        "averaging": {"last": 2},
-        "search": {"beam": 4, "penalty": "paper", "length_penalty": 0.6, "extra_length": 20},
-    }  # fmt: skip
+    changes = {} if updates == PRESETS["test"]["training"]["updates"] else {"updates": updates}
+    return {"corpus": corpus, "preset": "test", "changes": changes, "seed": 1}
 
 
 def make_workspace(folder: Path, params: dict[str, Any]) -> Path:

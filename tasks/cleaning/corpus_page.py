@@ -34,7 +34,7 @@ def write_page(folder: Path, name: str, facts: dict[str, Any], lengths: list[Cou
     parts = [
         f"# {name}: {codes[0]} to {codes[1]}",
         _sizes(facts, codes),
-        *_cleaning(facts),
+        *_cleaning(name, facts),
         *_notes(facts.get("notes", [])),
         "## Lengths of train, in words between spaces",
         "![Lines by number of words](lengths.png)",
@@ -66,7 +66,7 @@ def _sizes(facts: dict[str, Any], codes: list[str]) -> str:
     return table(header, rows)
 
 
-def _cleaning(facts: dict[str, Any]) -> list[str]:
+def _cleaning(name: str, facts: dict[str, Any]) -> list[str]:
     """What was done, by which settings, and what a reader of the scores should know."""
     settings = ", ".join(f"{key}: {value}" for key, value in facts["cleaning"].items())
     before = facts["dropped"]["before splitting"]
@@ -77,6 +77,8 @@ def _cleaning(facts: dict[str, Any]) -> list[str]:
         f"- Pairs of train with a side that is also a line of valid or test: {listed(facts['overlap'])}; "
         f"{'dropped' if 'overlap' in facts['cleaning']['drop'] else 'kept'}.",
         f"- Test pairs: {facts['test']['escaped']:,} escaped by Moses, {facts['test']['empty']:,} with an empty side.",
+        f"- The stage `shards@{name}` leaves out pairs of train and valid that are too long or uneven in sub-words: "
+        f"[manifest.json](../../shards/{name}/manifest.json) has its counts by reason, and so have the reports.",
     ]
     return ["## Cleaning", "\n".join(lines)]
 

@@ -15,7 +15,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
+from tasks.common.catalogue import with_facts
 from tasks.common.gz import without_gz
+from tasks.common.table3_rows import ROWS
 from tasks.common.yaml_reader import read_yaml
 from transformer.io.errors import InputError, did_you_mean
 from transformer.settings import ModelSettings, SearchSettings, Settings, TextSettings, TrainingSettings
@@ -257,27 +259,62 @@ class Corpus(Settings):
         return self
 
 
-class Training(TrainingSettings):
-    """How an experiment is trained, and what torchrun does where that fails."""
-
-    max_restarts: int = Field(ge=0, description="how often a failed training goes on from its newest checkpoint")
-
-
 class Averaging(Settings):
     """Averaging of the last weights (section 6.1)."""
 
     last: int = Field(ge=1, description="snapshots of the training, the newest ones")
 
 
-class Experiment(Settings):
-    """An entry of `experiments`."""
+def _without_seed(training: Any) -> Any:
+    """The seed is a key of the experiment, and no preset has one."""
+    if isinstance(training, dict) and "seed" in training:
+        raise ValueError("seed is a key of the experiment, beside its preset")
+    return training | {"seed": 0} if isinstance(training, dict) else training
 
-    corpus: str
-    preset: str = Field(description="whose settings these are: a key of `presets`; the tables print it")
+
+class Preset(Settings):
+    """An entry of `presets`: all settings of an experiment but corpus and seed."""
+
     model: ModelSettings
-    training: Training
+    training: Annotated[TrainingSettings, BeforeValidator(_without_seed)]
     averaging: Averaging
     search: SearchSettings
+
+
+class Entry(Settings):
+    """An entry of `experiments`, as it is written."""
+
+    corpus: str
+    preset: str = Field(description="a key of `presets`; the tables print it")
+    changes: dict[str, Any] = Field(
+        description="of the preset's model and training, by their keys; the tables print them"
+    )
+    seed: int = Field(ge=0, description="of the training")
+    # With defaults, since few experiments are rows of a table.
+    table: Literal["table3", "table3-tiny"] | None = Field(default=None, description="of which it is a row")
+    row: str | None = Field(default=None, description="A1 ... E1, base or big: the paper's row that it is")
+
+    @model_validator(mode="after")
+    def _a_row(self) -> "Entry":
+        if (self.table is None) != (self.row is None):
+            raise ValueError("table and row go together")
+        if self.row is not None and self.row not in ROWS:
+            raise ValueError(f"row: Table 3 has no {self.row!r}; {did_you_mean(self.row, ROWS)}")
+        return self
+
+
+class Experiment(Entry):
+    """The same with all that its preset and its changes make of it."""
+
+    model: ModelSettings
+    training: TrainingSettings
+    averaging: Averaging
+    search: SearchSettings
+
+    @property
+    def is_variation(self) -> bool:
+        """Whether it was trained for Table 3 alone, as all its rows were but the paper's base and big."""
+        return self.table is not None and (self.table, self.row) not in (("table3", "base"), ("table3", "big"))
 
     @model_validator(mode="after")
     def _enough_snapshots(self) -> "Experiment":
@@ -329,17 +366,11 @@ class Prices(Settings):
     )
 
 
-class Preset(Settings):
-    """An entry of `presets`: values that every experiment which names it must have."""
-
-    model: dict[str, Any]
-    training: dict[str, Any]
-
-
 class Sweep(Settings):
     """An entry of `sweeps`: how the averaging and the search of the experiment of that name are varied."""
 
     corpus: str = Field(description="the experiment's, again: DVC cannot look it up")
+    preset: str = Field(description="likewise")
     last: list[Annotated[int, Field(ge=1)]] = Field(
         min_length=1, description="of so many snapshots the mean is taken, searched as the experiment is"
     )
@@ -371,18 +402,30 @@ class AttentionPicture(Settings):
 NAME = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
-class Params(Settings):
-    """The whole of params.yaml."""
+class Written(Settings):
+    """The whole of params.yaml, as it is written but for facts, which stand in the place of their names."""
 
     corpora: dict[NAME, Corpus]
     presets: dict[NAME, Preset]
-    experiments: dict[NAME, Experiment]
+    experiments: dict[NAME, Entry]
+    max_restarts: int = Field(ge=0, description="how often torchrun starts a failed training again")
     # These two with a default, since no experiment needs them.
     layers: LayersSettings | None = Field(default=None, description="of the stage `layers`")
     prices: Prices | None = Field(default=None, description="by which Table 2 turns time into money")
     # With defaults, since these say what is looked at, and nothing of what an experiment is.
     sweeps: dict[NAME, Sweep] = Field(default={}, description="by names of experiments")
     attention: dict[NAME, AttentionPicture] = Field(default={}, description="the first that was run is drawn")
+
+
+class Params(Written):
+    """The same with whole experiments."""
+
+    experiments: dict[NAME, Experiment]  # type: ignore[assignment]
+
+    @property
+    def variations(self) -> set[str]:
+        """The experiments that are trained for Table 3 alone: too many to name each."""
+        return {name for name, experiment in self.experiments.items() if experiment.is_variation}
 
     def only(self, names: Collection[str]) -> "Params":
         """The same with no other experiments than these, in the order they stand in."""
@@ -392,62 +435,98 @@ class Params(Settings):
 
 def read_params(path: Path = PARAMS) -> Params:
     """Read and check params.yaml; InputError names the first wrong key and the nearest right one."""
+    return parse_params(read_yaml(path), path)
+
+
+def parse_params(content: Any, path: Path = PARAMS) -> Params:
+    """The same of what stands in the file."""
     try:
-        params = Params.model_validate(read_yaml(path))
+        written = Written.model_validate(_with_facts(content))
+        experiments = {name: _whole(name, entry, written) for name, entry in written.experiments.items()}
+        params = Params(**{**dict(written), "experiments": experiments})
+        for name, sweep in params.sweeps.items():
+            _check_sweep(f"sweeps.{name}", name, sweep, params)
+        for name in params.attention:
+            _known(f"attention.{name}", "experiment", name, params.experiments)
     except ValidationError as error:
-        first = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")  # a typo, before what it left out
-        raise InputError(f"{path}: {_explain(first)}") from None
-    for name, experiment in params.experiments.items():
-        if experiment.corpus not in params.corpora:
-            raise InputError(
-                f"{path}: experiments.{name}.corpus: no corpus {experiment.corpus!r}; "
-                f"{did_you_mean(experiment.corpus, params.corpora)}"
-            )
-        if experiment.preset not in params.presets:
-            raise InputError(
-                f"{path}: experiments.{name}.preset: no preset {experiment.preset!r}; "
-                f"{did_you_mean(experiment.preset, params.presets)}"
-            )
-        _check_preset(f"{path}: experiments.{name}", experiment, params.presets[experiment.preset])
-    for name, sweep in params.sweeps.items():
-        _check_sweep(f"{path}: sweeps.{name}", name, sweep, params)
-    for name in params.attention:
-        if name not in params.experiments:
-            raise InputError(
-                f"{path}: attention.{name}: no experiment {name!r}; {did_you_mean(name, params.experiments)}"
-            )
+        raise InputError(f"{path}: {_explain(error)}") from None
+    except _Wrong as error:
+        raise InputError(f"{path}: {error}") from None
     return params
+
+
+class _Wrong(Exception):
+    """A setting that does not go with another one: its key, and why."""
+
+
+def _known(where: str, kind: str, name: str, entries: Collection[str]) -> None:
+    if name not in entries:
+        raise _Wrong(f"{where}: no {kind} {name!r}; {did_you_mean(name, entries)}")
+
+
+def _with_facts(content: Any) -> Any:
+    """params.yaml with facts of the catalogue; what has another form than it should is for the check of types."""
+    corpora = content.get("corpora") if isinstance(content, dict) else None
+    if not isinstance(corpora, dict):
+        return content
+    known = {}
+    for name, corpus in corpora.items():
+        known[name] = corpus
+        if isinstance(corpus, dict) and isinstance(corpus.get("origin"), dict):
+            languages = corpus.get("languages")
+            try:
+                origin = with_facts(corpus["origin"], languages if isinstance(languages, dict) else {})
+                known[name] = corpus | {"origin": origin}
+            except InputError as error:
+                raise _Wrong(f"corpora.{name}.origin.{error}") from None
+    return content | {"corpora": known}
+
+
+def _whole(name: str, entry: Entry, written: Written) -> Experiment:
+    """An experiment with its preset's settings and its own changes."""
+    where = f"experiments.{name}"
+    _known(f"{where}.corpus", "corpus", entry.corpus, written.corpora)
+    _known(f"{where}.preset", "preset", entry.preset, written.presets)
+    preset = written.presets[entry.preset]
+    sections = {"model": preset.model, "training": preset.training.model_copy(update={"seed": entry.seed})}
+    for key in entry.changes:
+        _check_change(f"{where}.changes.{key}", key)
+    whole: dict[str, Any] = {**dict(entry), "averaging": preset.averaging, "search": preset.search}
+    for section, settings in sections.items():
+        changes = {key: value for key, value in entry.changes.items() if key in type(settings).model_fields}
+        try:
+            whole[section] = type(settings).model_validate({**settings.model_dump(), **changes})
+        except ValidationError as error:
+            raise _Wrong(f"{where}.changes.{_explain(error)}") from None
+    try:
+        return Experiment(**whole)
+    except ValidationError as error:
+        raise _Wrong(f"{where}: {_explain(error).removeprefix('the whole file: ')}") from None
+
+
+def _check_change(where: str, key: str) -> None:
+    """It must be a setting of the model or the training, of which an experiment may change what its preset has."""
+    known = (ModelSettings.model_fields | TrainingSettings.model_fields).keys() - {"seed"}
+    if key == "seed":
+        raise _Wrong(f"{where}: seed stands beside changes")
+    if key in SearchSettings.model_fields or key in Averaging.model_fields:
+        raise _Wrong(f"{where}: search and averaging are the preset's; add a preset that has another {key}")
+    if key not in known:
+        raise _Wrong(f"{where} is not a setting; {did_you_mean(key, sorted(known))}")
 
 
 def _check_sweep(where: str, name: str, sweep: Sweep, params: Params) -> None:
     """It must be one of an experiment that can be swept so far."""
-    if name not in params.experiments:
-        raise InputError(f"{where}: no experiment {name!r}; {did_you_mean(name, params.experiments)}")
+    _known(where, "experiment", name, params.experiments)
     experiment = params.experiments[name]
-    if sweep.corpus != experiment.corpus:
-        raise InputError(f"{where}.corpus is {sweep.corpus}, but that of the experiment is {experiment.corpus}")
+    for key in ("corpus", "preset"):
+        if (ours := getattr(sweep, key)) != (its := getattr(experiment, key)):
+            raise _Wrong(f"{where}.{key} is {ours}, but that of the experiment is {its}")
     if params.corpora[experiment.corpus].text.trees:
-        raise InputError(f"{where}: {name} is a parser, and a sweep measures BLEU; take a translator")
+        raise _Wrong(f"{where}: {name} is a parser, and a sweep measures BLEU; take a translator")
     if max(sweep.last) > experiment.snapshots:
         kept = experiment.snapshots
-        raise InputError(f"{where}.last: {max(sweep.last)} are averaged, but the training keeps {kept} snapshots")
-
-
-def _check_preset(where: str, experiment: Experiment, preset: Preset) -> None:
-    """What the name of a preset promises must be so."""
-    for section, promised in preset.model_dump().items():
-        actual = getattr(experiment, section).model_dump()
-        for key, value in promised.items():
-            if key not in actual:
-                raise InputError(
-                    f"{where}.preset: {experiment.preset} has {section}.{key}, which is not a setting; "
-                    f"{did_you_mean(key, actual)}"
-                )
-            if actual[key] != value:
-                raise InputError(
-                    f"{where}.{section}.{key} is {actual[key]}, but its preset {experiment.preset} has {value}; "
-                    "change one, or name another preset"
-                )
+        raise _Wrong(f"{where}.last: {max(sweep.last)} are averaged, but the training keeps {kept} snapshots")
 
 
 def key_argument(kind: str) -> str:
@@ -495,8 +574,11 @@ def _sections(kind: str, entries: dict[str, Any], key: str, sections: tuple[str,
     return SimpleNamespace(**{section: getattr(entries[key], section) for section in sections})
 
 
-def _explain(error: Any) -> str:
-    """One pydantic error as one line: where, what, and for an unknown key the nearest known one."""
+def _explain(errors: ValidationError) -> str:
+    """The first of pydantic's errors as one line: where, what, and for an unknown key the nearest known one."""
+    error: Any = min(
+        errors.errors(), key=lambda one: one["type"] != "extra_forbidden"
+    )  # a typo, before what it left out
     location = error["loc"]
     # After `origin` pydantic names the kind it chose, and after a mapping's key it may say that the key is wrong.
     parts = [
@@ -504,7 +586,7 @@ def _explain(error: Any) -> str:
     ]
     key = ".".join(map(str, parts)) or "the whole file"
     if error["type"] == "extra_forbidden":
-        sections: list[type[Settings]] = [*Settings.__subclasses__(), *Download.__subclasses__(), Training]
+        sections: list[type[Settings]] = [*Settings.__subclasses__(), *Download.__subclasses__()]
         names = {name for section in sections for name in section.model_fields} - {parts[-1]}
         return f"{key} is not a setting; {did_you_mean(str(parts[-1]), sorted(names))}"
     if error["type"] == "missing":

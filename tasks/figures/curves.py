@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from tasks.common.table3_rows import parse_name
 from tasks.figures.plots import NOTHING, plot, styles
-from tasks.results.stored import Scores
+from tasks.results.stored import Results
 
 
-def draw_curves(scores: Scores, path: Path) -> None:
+def draw_curves(results: Results, path: Path) -> None:
     """Perplexity on the valid split, and of the training, by update; one line for each experiment.
 
     The many rows of Table 3 that are variants are thin grey lines, of the valid split only, with one name.
     """
-    variants = [name for name in scores if name not in ("base", "big") and parse_name(name)]
+    scores = results.scores
+    variants = [name for name in scores if name in results.params.variations]
     with plot(path) as (axes,):
         for name in variants:
             label = f"{len(variants)} rows of Table 3, valid" if name == variants[0] else None

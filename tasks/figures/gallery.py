@@ -56,7 +56,7 @@ FIGURES: dict[str, Figure] = {
         "What a layer takes for one sequence, forward and backward: over the length of it, and over the layer's width.",
     ),
     "learning_curves.png": Figure(
-        lambda results, path: draw_curves(results.scores, path),
+        lambda results, path: draw_curves(results, path),
         "Learning curves",
         "Perplexity per sub-word by update, of the valid split and, faint, of the training. It compares only within "
         "one vocabulary; where trees are learned, it is theirs.",
@@ -70,7 +70,7 @@ FIGURES: dict[str, Figure] = {
         "seeds.",
     ),
     "parsing_curves.png": Figure(
-        lambda results, path: draw_curves(results.parsing.scores, path),
+        lambda results, path: draw_curves(results.parsing, path),
         "Learning curves of the parsers",
         "Perplexity per sub-word of the linearised trees by update, of the valid split and, faint, of the training.",
     ),

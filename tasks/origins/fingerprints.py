@@ -1,6 +1,8 @@
-"""Checks that the text of corpora can be had, and notes what tells whether a user's own files are still the same.
+"""Checks that the text of corpora can be had, and notes what tells whether it is still the same.
 
-data/sources/C.json    names, sizes and hashes of these files; the stage corpus@C depends on it. No path is in it.
+data/sources/C.json    names, sizes and hashes of a user's own files, or what the catalogue says of published ones
+
+The stage corpus@C depends on it. No path is in it.
 """
 
 import sys
@@ -9,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from tasks.common.paths import SOURCES
-from tasks.common.settings import ORIGIN, Corpus, FilesOrigin, HubOrigin, TreesOrigin, read_params
+from tasks.common.settings import (
+    ORIGIN,
+    ArchivesOrigin,
+    Corpus,
+    FilesOrigin,
+    HubOrigin,
+    TreesOrigin,
+    WheelsOrigin,
+    read_params,
+)
 from tasks.origins.files import find_files
 from tasks.origins.hub import find_parquet, is_folder
 from tasks.origins.treebank import find_treebank, own_folder
@@ -53,7 +64,7 @@ def _fingerprint(corpus: Corpus) -> dict[str, Any]:
     """What tells whether the text outside this folder is still the same."""
     files = _own_files(corpus.origin)
     if not files:
-        return {"kind": corpus.origin.kind}  # the rest stands in params.yaml
+        return {"kind": corpus.origin.kind, **_published(corpus)}
     size = sum(path.stat().st_size for _, path in files)
     if size > LARGE:
         print(f"hashing {size / 1e9:.1f} GB of your own text", file=sys.stderr, flush=True)
@@ -74,6 +85,19 @@ def _own_files(origin: ORIGIN) -> list[tuple[str, Path]]:
     if isinstance(origin, HubOrigin) and is_folder(origin):
         return [(split, path) for split, paths in find_parquet(origin).items() for path in paths]
     return []
+
+
+def _published(corpus: Corpus) -> dict[str, Any]:
+    """The catalogue's facts on text that is fetched; where it is fetched from does not change it."""
+    origin, without = corpus.origin, {"urls"}
+    if isinstance(origin, WheelsOrigin):
+        return {"wheels": [wheel.model_dump() for wheel in origin.wheels]}
+    if isinstance(origin, ArchivesOrigin):
+        held_out = {name: origin.sets[name].model_dump(exclude=without) for name in (origin.valid, corpus.test_set)}
+        return {"train": [archive.model_dump(exclude=without) for archive in origin.train], "sets": held_out}
+    if isinstance(origin, TreesOrigin) and origin.archive:
+        return {"archive": origin.archive.model_dump(exclude=without)}
+    return {}
 
 
 def _write_if_new(path: Path, value: dict[str, Any]) -> None:

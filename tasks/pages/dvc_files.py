@@ -9,8 +9,7 @@ import csv
 import io
 from typing import Any
 
-from tasks.common.table3_rows import parse_name
-from tasks.results.stored import Scores
+from tasks.results.stored import Results, Scores
 from transformer.io.files import to_json
 
 DIGITS = 4
@@ -34,13 +33,13 @@ def _figures(score: dict[str, Any]) -> dict[str, float]:
     return {name: round(value, DIGITS) for name, value in measured.items() if value is not None}
 
 
-def curves(scores: Scores) -> str:
+def curves(results: Results) -> str:
     """The learning curves as CSV."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow(["experiment", "update", "perplexity"])
-    for name, score in scores.items():
-        if name not in ("base", "big") and parse_name(name):
+    for name, score in results.scores.items():
+        if name in results.params.variations:
             continue
         valid = score["training"]["curve"]["valid"]
         writer.writerows([name, *point] for point in zip(valid["update"], valid["perplexity"], strict=True))

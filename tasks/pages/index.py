@@ -12,7 +12,6 @@ from jinja2 import Environment, StrictUndefined
 
 from tasks.common.document import Page
 from tasks.common.markdown import duration, settings, short_commit
-from tasks.common.table3_rows import parse_name
 from tasks.figures.gallery import FIGURES, picture
 from tasks.pages.html import Renderer, prose, section_of_figures
 from tasks.results.provenance import hardware, how_it_was_made, run_of
@@ -60,18 +59,19 @@ def index_page(results: Results, pages: Mapping[str, Page], figures: Path) -> st
     if others := [picture(name) for name in FIGURES if name not in renderer.shown]:
         sections.append(section_of_figures(renderer, others))
     origins = [Run(name, runs[name], prose(how_it_was_made(score))) for name, score in results.scores.items()]
+    rows = results.params.variations
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        cards=[card(name, score, runs[name]) for name, score in results.scores.items() if not _is_row(name)],
+        cards=[card(name, score, runs[name]) for name, score in results.scores.items() if name not in rows],
         tables=table3_cards(results) if "table3" in pages else [],
         unrun=unrun(results),
         failures=results.failures,
         measured=len(results.scores),
         experiments=len(results.params.experiments),
         sections=sections,
-        runs=[run for run in origins if not _is_row(run.name)]
+        runs=[run for run in origins if run.name not in rows]
         + [Run(name, said, prose(how_layers_were_measured(results.layers or {}))) for name, said in layers.items()],
-        row_runs=[run for run in origins if _is_row(run.name)],
+        row_runs=[run for run in origins if run.name in rows],
     )
 
 
@@ -110,13 +110,10 @@ def card(name: str, score: dict[str, Any], where_from: str) -> Card:
 
 def table3_cards(results: Results) -> list[Table3Card]:
     """One of each size that params.yaml has; a row with several seeds counts once."""
-    rows = [
-        (row.table, row.row, name in results.scores) for name in results.params.experiments if (row := parse_name(name))
-    ]
     found = []
     for table, size in SIZES.items():
-        known = {row for of, row, _ in rows if of == table}
-        done = {row for of, row, measured in rows if of == table and measured}
+        of_table = {name: one.row for name, one in results.params.experiments.items() if one.table == table}
+        known, done = set(of_table.values()), {row for name, row in of_table.items() if name in results.scores}
         if known:
             found.append(Table3Card(size, len(done), len(known)))
     return found
@@ -124,13 +121,8 @@ def table3_cards(results: Results) -> list[Table3Card]:
 
 def unrun(results: Results) -> list[str]:
     """The experiments without a score by name, but how many trainings of each size of Table 3."""
-    names = [name for name in results.params.experiments if name not in results.scores]
-    rows = Counter(row.table for name in names if _is_row(name) and (row := parse_name(name)))
-    return [name for name in names if not _is_row(name)] + [
+    lacking = {name: one for name, one in results.params.experiments.items() if name not in results.scores}
+    rows = Counter(str(one.table) for one in lacking.values() if one.is_variation)
+    return [name for name, one in lacking.items() if not one.is_variation] + [
         f"trainings for Table 3 {size.lower()} ({rows[table]})" for table, size in SIZES.items() if rows[table]
     ]
-
-
-def _is_row(name: str) -> bool:
-    """Whether an experiment is a row of Table 3 only, of which there are too many to name each."""
-    return parse_name(name) is not None and name not in ("base", "big")

@@ -8,8 +8,8 @@ from typing import Any
 
 from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count, fixed, row_of, strong
 from tasks.common.markdown import settings
-from tasks.common.settings import Experiment, Params
-from tasks.results.provenance import TRAINED, failed_since, missing_cell, trained
+from tasks.common.settings import Params
+from tasks.results.provenance import TRAINED, failed_since, missing_cell, preset_of, trained
 from tasks.results.stored import Results, Scores
 
 TOKENS = "bleu_lowercase_tokens"
@@ -87,7 +87,8 @@ def spread(params: Params, measured: Scores) -> list[str]:
     """For experiments that differ in nothing but the seed: a paragraph with mean, deviation and range."""
     groups: dict[str, list[str]] = {}
     for name in measured:
-        groups.setdefault(_without_seed(params.experiments[name]), []).append(name)
+        one = params.experiments[name]
+        groups.setdefault(f"{one.corpus} {one.preset} {one.changes}", []).append(name)
     paragraphs = []
     for names in groups.values():
         found = [measured[name]["scores"]["test"][TOKENS]["score"] for name in names]
@@ -104,7 +105,7 @@ def provenance(name: str, score: dict[str, Any]) -> str:
     training, test = score["training"], score["scores"]["test"]
     signatures = "".join(f"; {kind} `{test[kind]['signature']}`" for kind in (TOKENS, "bleu_lowercase"))
     return (
-        f"**{name}** (preset {training['preset']}): bleu `{test['bleu']['signature']}`{signatures}; chrf "
+        f"**{name}** ({preset_of(training)}): bleu `{test['bleu']['signature']}`{signatures}; chrf "
         f"`{test['chrf']['signature']}`\n\n"
         f"- text: {settings(score['text'])}\n"
         f"- model: {settings(training['model'])}; {training['parameters']:,} parameters, vocabulary "
@@ -121,8 +122,3 @@ def _parts(bleu: dict[str, Any]) -> list[Cell]:
     precisions = " / ".join(f"{precision:.1f}" for precision in bleu["precisions"])
     first = Cell(precisions, bleu["precisions"][0])
     return [first, fixed(bleu["brevity_penalty"], 3), count(bleu["reference_tokens"])]
-
-
-def _without_seed(experiment: Experiment) -> str:
-    training = experiment.training.model_copy(update={"seed": 0})
-    return experiment.model_copy(update={"training": training}).model_dump_json()

@@ -11,7 +11,7 @@ from tasks.common.markdown import signed
 from tasks.figures.gallery import picture
 from tasks.pages.sweep_tables import sweep_tables
 from tasks.results.costs import device_hours, price
-from tasks.results.provenance import failed_since, how_it_was_made, missing_cell, trained
+from tasks.results.provenance import failed_since, how_it_was_made, missing_cell, preset_cell, preset_of, trained
 from tasks.results.stored import Results, Scores
 
 OTHER = (
@@ -86,14 +86,20 @@ def measured_rows(results: Results) -> Table:
             corpus = params.corpora[experiment.corpus]
             test_set = f"{corpus.test_set} {corpus.languages.source}-{corpus.languages.target}"
             rows.append(
-                [name, experiment.preset, test_set, missing_cell(results.failures, name), *[""] * (len(header) - 4)]
+                [
+                    name,
+                    preset_cell(experiment.preset, experiment.changes),
+                    test_set,
+                    missing_cell(results.failures, name),
+                    *[""] * (len(header) - 4),
+                ]
             )
             continue
         test, training = scores[name]["scores"]["test"], scores[name]["training"]
         languages = training["languages"]
         took, hardware, *origin = trained(training)
         rows.append(row_of(name, [
-            training["preset"],
+            preset_cell(training["preset"], training["changes"]),
             f"{scores[name]['corpus']['test_set']} {languages['source']}-{languages['target']}",
             strong(fixed(test["bleu"]["score"])),
             fixed(test["bleu_paper"]["score"]),
@@ -176,7 +182,7 @@ def provenance(scores: Scores) -> str:
     for name, score in scores.items():
         test, valid = score["scores"]["test"], score["scores"]["valid"]
         blocks.append(
-            f"**{name}** (preset {score['training']['preset']}): "
+            f"**{name}** ({preset_of(score['training'])}): "
             f"BLEU {signed(test['bleu'])}, the paper's way {signed(test['bleu_paper'])}, chrF {signed(test['chrf'])}, "
             f"TER {signed(test['ter'])} on {test['sentences']:,} sentences of "
             f"{score['corpus']['test_set']} (BLEU {valid['bleu']['score']:.2f} on the "

@@ -34,7 +34,7 @@ tokenised text with compounds split, the paper's way, with sacreBLEU in a column
 with several seeds, it has their mean ± standard deviation. Rows that did not run are blank."""
 VOCABULARY = 40_960  # with which all rows but big have as many parameters as the paper prints: a test counts
 VOCABULARY_OF_BIG = 36_000
-NO_PART = ("snapshot_every", "keep_snapshots", "validate_every", "seed", "max_restarts")  # of what a row is
+NO_PART = ("snapshot_every", "keep_snapshots", "validate_every", "seed")  # of what a row is
 STILL_LEARNING = 0.05  # a perplexity that fell by more in the last quarter of the updates is far from its end
 DIFFERENCES = """\
 A difference is the mean over the seeds that a row and base were both trained with; beside it stands in how many of
@@ -107,7 +107,7 @@ def how_far(results: Results, base: Variation) -> list[str]:
 def smaller(results: Results, base: Variation) -> list[str]:
     """What base has otherwise than the paper's, of all that a score depends on; nothing of the paper's size."""
     experiments = results.params.experiments
-    if not base.names or base.names[0] == "base" or "base" not in experiments:
+    if not base.names or not results.params.experiments[base.names[0]].is_variation or "base" not in experiments:
         return []
     ours, papers = experiments[base.names[0]], experiments["base"]
     own, printed = ({**one.model.model_dump(), **one.training.model_dump()} for one in (ours, papers))

@@ -7,7 +7,15 @@ from typing import Any
 
 from tasks.common.document import Block, Cell, Heading, Page, Row, Table, count, fixed, large, row_of, share, strong
 from tasks.figures.gallery import picture
-from tasks.results.provenance import TRAINED, failed_since, how_it_was_made, missing_cell, trained
+from tasks.results.provenance import (
+    TRAINED,
+    failed_since,
+    how_it_was_made,
+    missing_cell,
+    preset_cell,
+    preset_of,
+    trained,
+)
 from tasks.results.stored import Results, Scores
 
 SEARCHES = {"test": "any output, repaired", "test.well_formed": "only well-formed outputs"}
@@ -95,7 +103,7 @@ def cost_rows(measured: Scores) -> Table:
     for name, score in measured.items():
         training = score["training"]
         rows.append(row_of(name, [
-            training["preset"],
+            preset_cell(training["preset"], training["changes"]),
             fixed(score["scores"]["valid"]["f1"]),
             fixed(score["splits"]["test"]["perplexity"]["per_subword"], 3),
             count(training["parameters"]),
@@ -107,7 +115,7 @@ def cost_rows(measured: Scores) -> Table:
 def provenance(name: str, score: dict[str, Any]) -> str:
     """Rules, settings, data, machine and run of one experiment."""
     return (
-        f"**{name}** (preset {score['training']['preset']}), linearised as {score['text']['trees']}, scored by "
+        f"**{name}** ({preset_of(score['training'])}), linearised as {score['text']['trees']}, scored by "
         f"{score['scores']['test']['rules']}; test set {score['corpus']['test_set']}, valid split of "
         f"{score['scores']['valid']['sentences']:,} sentences.\n\n{how_it_was_made(score)}"
     )

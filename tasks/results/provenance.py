@@ -34,6 +34,17 @@ def run_of(training: dict[str, Any]) -> str:
     return f"MLflow run {str(training['mlflow_run'] or 'none')[:8]}, commit {commit}, {training['date'][:10]}"
 
 
+def preset_of(training: dict[str, Any]) -> str:
+    """The preset whose settings a training had, and what it changed of them."""
+    changes = training["changes"]
+    return f"preset {training['preset']}" + (f", of which it changes: {settings(changes)}" if changes else "")
+
+
+def preset_cell(preset: str, changes: dict[str, Any]) -> str:
+    """The same for a table, without the values."""
+    return f"{preset}, {len(changes)} changed" if changes else preset
+
+
 def outdated(stage: str, experiment: str, stored: dict[str, Any], scores: Scores) -> str:
     """What to say in place of something that was measured of another training than the scores; nothing as a rule."""
     if experiment not in scores or scores[experiment]["training"]["date"] == stored["training"]["date"]:

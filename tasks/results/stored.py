@@ -17,7 +17,6 @@ import yaml
 from tasks.common.noted import without_hash
 from tasks.common.paths import MEASURED, REPORTS
 from tasks.common.settings import Params, read_params
-from tasks.common.table3_rows import parse_name
 from tasks.results.curves import with_columns
 from transformer.io.errors import InputError
 from transformer.io.files import read_json
@@ -61,8 +60,7 @@ class Results:
     @property
     def translation(self) -> "Results":
         """The others, without those that are rows of Table 3 and no more: base and big are more."""
-        variations = {name for name in self.params.experiments if (row := parse_name(name)) and name != row.row}
-        return self.only(self.params.experiments.keys() - self._parsers() - variations)
+        return self.only(self.params.experiments.keys() - self._parsers() - self.params.variations)
 
     def _parsers(self) -> set[str]:
         params = self.params

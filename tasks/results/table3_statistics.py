@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tasks.common.settings import Experiment
-from tasks.common.table3_rows import ROWS, parse_name
+from tasks.common.table3_rows import ROWS
 from tasks.results.stored import Results
 
 SIZES = {"table3": "At the paper's size", "table3-tiny": "At laptop size"}
@@ -78,10 +78,9 @@ class Difference:
 def variations(results: Results, table: str) -> list[Variation]:
     """All rows of a table ("table3" or "table3-tiny") in the paper's order, also such as have no experiment."""
     names: dict[str, list[str]] = {row: [] for row in ROWS}
-    for name in results.params.experiments:
-        row = parse_name(name)
-        if row and row.table == table:
-            names[row.row].append(name)
+    for name, experiment in results.params.experiments.items():
+        if experiment.table == table and experiment.row:
+            names[experiment.row].append(name)
     return [_variation(results, row, of_row) for row, of_row in names.items()]
 
 

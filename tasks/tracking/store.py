@@ -18,8 +18,10 @@ from typing import Any
 from filelock import FileLock
 
 import transformer
-from tasks.common.table3_rows import TITLES, Row, parse_name
+from tasks.common.settings import Experiment, read_params
+from tasks.common.table3_rows import TITLES
 from tasks.tracking.outbox import Entry, Refused
+from transformer.io.errors import InputError
 
 PROJECT = "attention-is-all-you-need"
 LONGEST_VALUE = 500  # characters of a parameter that every MLflow server takes
@@ -130,17 +132,17 @@ class Store:
         from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 
         tags = {"experiment": experiment}
-        row = parse_name(experiment)
-        if row is None:
+        settings = _settings(experiment)
+        if not settings or not settings.table or not settings.row:
             return tags
-        there = self._client.search_runs([self._project], f"tags.rows_of = '{row.table}'", max_results=1)
-        table = there[0] if there else self._table(row)
-        return {**tags, "table": TITLES[row.table], "row": row.row, MLFLOW_PARENT_RUN_ID: table.info.run_id}
+        there = self._client.search_runs([self._project], f"tags.rows_of = '{settings.table}'", max_results=1)
+        title, table = TITLES[settings.table], there[0] if there else self._table(settings.table)
+        return {**tags, "table": title, "row": settings.row, MLFLOW_PARENT_RUN_ID: table.info.run_id}
 
-    def _table(self, row: Row) -> Any:
-        table = self._client.create_run(self._project, run_name=TITLES[row.table], tags={"rows_of": row.table})
-        self._client.set_terminated(table.info.run_id)  # it has nothing to do itself
-        return table
+    def _table(self, table: str) -> Any:
+        run = self._client.create_run(self._project, run_name=TITLES[table], tags={"rows_of": table})
+        self._client.set_terminated(run.info.run_id)  # it has nothing to do itself
+        return run
 
     def _start(self, run_id: str, entry: Entry) -> None:
         self._client.update_run(run_id, status="RUNNING")
@@ -217,12 +219,20 @@ def local_uri() -> str:
 
 def run_name(experiment: str) -> str:
     """What a person would call the run of an experiment."""
-    row = parse_name(experiment)
-    if row is None:
+    settings = _settings(experiment)
+    if not settings or not settings.table:
         return experiment
-    name = row.row if row.row in ("base", "big") else f"row {row.row}"
-    where = " at laptop size" if row.table == "table3-tiny" else ""
-    return f"{name}{where}" + (f", seed {row.seed}" if row.seed > 1 else "")
+    name = settings.row if settings.row in ("base", "big") else f"row {settings.row}"
+    where = " at laptop size" if settings.table == "table3-tiny" else ""
+    return f"{name}{where}" + (f", seed {settings.seed}" if settings.seed > 1 else "")
+
+
+def _settings(experiment: str) -> Experiment | None:
+    """What params.yaml says of it; None if it is not there any more."""
+    try:
+        return read_params().experiments.get(experiment)
+    except InputError:
+        return None
 
 
 def _as_logged(entry: Entry) -> Path:

@@ -130,7 +130,9 @@ def test_the_road_and_two_contenders_end_to_end(tmp_path: Path, monkeypatch: pyt
             text = "".join(pair[side] + "\n" for pair in sentences(100, seed=1)).encode()
             path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
     (tmp_path / "params.yaml").write_text(
-        yaml.safe_dump({"corpora": {"mine": corpus_settings(tmp_path)}, "presets": {}, "experiments": {}})
+        yaml.safe_dump(
+            {"corpora": {"mine": corpus_settings(tmp_path)}, "presets": {}, "experiments": {}, "max_restarts": 0}
+        )
     )
     monkeypatch.setattr(data, "CHECKOUT", tmp_path)
     monkeypatch.setattr(data, "FOLDER", tmp_path / "folder")

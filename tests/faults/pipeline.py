@@ -114,6 +114,7 @@ class Pipeline:
             params = {
                 "corpora": {"made-up": corpus_settings(self.folder / "text")},
                 "presets": PRESETS,
+                "max_restarts": 1,
                 "experiments": {NAME: experiment_settings("made-up", self.updates)},
             }
             making = self.folder / "making"

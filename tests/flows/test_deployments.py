@@ -1,40 +1,26 @@
-from fnmatch import filter as matching
 from pathlib import Path
 
 import yaml
 
-CHECKOUT = Path(__file__).parents[2]
-TABLES = {"table3", "table3-tiny"}
+from flows.deployments import deployments
 
-
-def read(name: str, section: str) -> list[str] | list[dict]:  # type: ignore[type-arg]
-    return list(yaml.safe_load((CHECKOUT / name).read_text(encoding="utf-8"))[section])
+EXPERIMENTS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))["experiments"]
 
 
 def test_each_runs_the_experiment_of_its_name_or_a_whole_table() -> None:
-    runs = {one["name"]: one["parameters"]["experiments"] for one in read("prefect.yaml", "deployments")}
-    assert set(runs) >= TABLES
-    assert {name: named for name, named in runs.items() if name not in TABLES} == {
-        name: [name] for name in runs if name not in TABLES
-    }
-
-
-def test_all_experiments_have_one_and_each_has_experiments() -> None:
-    experiments = read("params.yaml", "experiments")
-    patterns = [pattern for one in read("prefect.yaml", "deployments") for pattern in one["parameters"]["experiments"]]
-    found = {pattern: matching(experiments, pattern) for pattern in patterns}
-    assert [pattern for pattern, names in found.items() if not names] == []
-    assert {name for names in found.values() for name in names} == set(experiments)
+    found = deployments(EXPERIMENTS)
+    tables = {"table3", "table3-tiny"}
+    assert set(found) >= tables | {"tiny", "base", "big", "multi30k-tiny", "parsing-craft"}
+    assert all(names == [name] for name, names in found.items() if name not in tables)
+    assert {name for names in found.values() for name in names} == set(EXPERIMENTS)
 
 
 def test_table_3_is_its_rows_at_one_size() -> None:
-    experiments = read("params.yaml", "experiments")
-    table3, tiny = (
-        {name for pattern in one["parameters"]["experiments"] for name in matching(experiments, pattern)}
-        for one in read("prefect.yaml", "deployments")
-        if one["name"] in TABLES
-    )
-    assert table3 == {"base", "big"} | {
-        name for name in experiments if name.startswith("table3-") and not name.startswith("table3-tiny-")
-    }
-    assert tiny == {name for name in experiments if name.startswith("table3-tiny-")}
+    found = deployments(EXPERIMENTS)
+    assert set(found["table3"]) == {"base", "big", *(f"table3-{row}" for row in rows())}
+    assert len(found["table3-tiny"]) == 2 * (len(rows()) + 2)
+    assert all(name.startswith("table3-tiny-") for name in found["table3-tiny"])
+
+
+def rows() -> list[str]:
+    return [f"{group}{n + 1}" for group, number in zip("ABCDE", (4, 2, 7, 4, 1), strict=True) for n in range(number)]

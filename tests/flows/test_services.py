@@ -69,7 +69,6 @@ def test_down_has_nothing_to_do_where_nothing_is_up(workspace: Path) -> None:
 @pytest.mark.timeout(1800)
 def test_up_deploys_runs_cancels_and_down_leaves_nothing(workspace: Path) -> None:
     shutil.copytree(CHECKOUT / "flows", "flows", ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(CHECKOUT / "prefect.yaml", ".")
     ports = {"REPRODUCE_PREFECT_PORT": str(_free_port()), "REPRODUCE_MLFLOW_PORT": str(_free_port())}
     api = f"http://127.0.0.1:{ports['REPRODUCE_PREFECT_PORT']}/api"
     log = Path("up.log")

@@ -58,8 +58,12 @@ def test_every_corpus_has_a_fingerprint_wherever_its_files_are(project, monkeypa
     monkeypatch.delenv("OUR_TEXT")
     check([])
     assert "missing" in fingerprint(project)
-    assert fingerprint(project, "software-ui-en-de") == {"kind": "wheels"}
-    assert fingerprint(project, "wmt14-en-de") == {"kind": "archives"}
+    assert [wheel["name"] for wheel in fingerprint(project, "software-ui-en-de")["wheels"]] == [
+        "homeassistant", "horizon"
+    ]  # fmt: skip
+    published = fingerprint(project, "wmt14-en-de")
+    assert (len(published["train"]), set(published["sets"])) == (3, {"newstest2013", "newstest2014"})
+    assert "urls" not in published["train"][0]  # where it is fetched from does not make a text another
 
 
 def test_files_that_went_away_do_not_make_results_look_old(project, monkeypatch):
@@ -78,7 +82,7 @@ def test_files_that_an_experiment_needs_must_be_there(project):
 
 def test_text_that_is_fetched_needs_none_of_the_users_files(project):
     check(["base", "big-en-fr"])
-    assert fingerprint(project, "wmt14-en-de") == fingerprint(project, "wmt14-en-fr") == {"kind": "archives"}
+    assert fingerprint(project, "wmt14-en-de")["kind"] == fingerprint(project, "wmt14-en-fr")["kind"] == "archives"
 
 
 def test_a_folder_in_the_hubs_layout_is_watched_too(project):
@@ -100,7 +104,7 @@ def test_a_folder_in_the_hubs_layout_is_watched_too(project):
 def test_trees_are_watched_where_they_are_a_folder_and_fetched_otherwise(project, monkeypatch):
     monkeypatch.delenv("REPRO_DATA", raising=False)
     check(["parsing-craft"])
-    assert fingerprint(project, "craft") == {"kind": "trees"}
+    assert fingerprint(project, "craft")["archive"]["file"] == "craft-5.0.2.tar.gz"
     (project / "treebank" / "craft").mkdir(parents=True)
     for name in ("0.tree", "14691534.tree"):
         (project / "treebank" / "craft" / name).write_text("(TOP (NN tea))\n")
@@ -116,7 +120,7 @@ def test_trees_are_watched_where_they_are_a_folder_and_fetched_otherwise(project
     check([])
     assert fingerprint(project, "craft") == seen
     check(["parsing-craft"])
-    assert fingerprint(project, "craft") == {"kind": "trees"}
+    assert fingerprint(project, "craft")["archive"]["file"] == "craft-5.0.2.tar.gz"
     assert "missing" in fingerprint(project, "wsj")
 
 

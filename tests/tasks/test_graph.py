@@ -13,6 +13,21 @@ READERS = {
 }  # fmt: skip
 
 
+def parameters(kind: str, section: str) -> list[str]:
+    """Where params.yaml has a section of an experiment, or of another entry."""
+    own = f"{kind}.${{key}}"
+    if kind != "experiments":
+        return [f"{own}.{section}"]
+    preset = f"presets.${{item.preset}}.{section}"
+    return {
+        "preset": [],  # its name is part of the names of what is read of it
+        "model": [preset, f"{own}.changes"],
+        "training": [preset, f"{own}.changes", f"{own}.seed"],
+        "averaging": [preset],
+        "search": [preset],
+    }.get(section, [f"{own}.{section}"])
+
+
 def sections_read(stage: str) -> set[str]:
     """The sections named in calls of such functions in a stage's module, as dvc.yaml names them."""
     tree = ast.parse((ROOT / f"tasks/{stage}.py").read_text())
@@ -31,7 +46,7 @@ def sections_read(stage: str) -> set[str]:
                     sections = constants[argument.value.id]  # type: ignore[attr-defined]
                 else:
                     sections = [ast.literal_eval(argument)]
-                found.update(f"{kind}.${{key}}.{section}" for section in sections)
+                found.update(name for section in sections for name in parameters(kind, section))
     return found
 
 

@@ -49,10 +49,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("workspace")
     write_corpus(folder / "text")
     one, other = experiment_settings("c", updates=60), experiment_settings("c", updates=60)
-    other["training"]["warmup"] = 90
+    other["changes"]["warmup"] = 90
     params = {
         "corpora": {"c": corpus_settings(folder / "text")},
         "presets": PRESETS,
+        "max_restarts": 1,
         "experiments": {"one": one, "other": other},
     }
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
@@ -225,11 +226,3 @@ def test_states_of_unknown_settings_are_all_kept(tmp_path: Path) -> None:
         (tmp_path / "state/settings.json").unlink()
         (tmp_path / "state").rmdir()
     assert sorted(path.name for path in tmp_path.glob("old-*/*")) == ["checkpoint-1", "checkpoint-2", "checkpoint-3"]
-
-
-def test_how_often_it_may_start_again_starts_no_training_anew() -> None:
-    settings = read_experiment("tiny", *train.SECTIONS, path=ROOT / "params.yaml")
-    inputs = train.Inputs(None, None, None, {}, {"shards": "a"})  # type: ignore[arg-type]
-    before = train.fingerprint(settings, inputs)
-    settings.training = settings.training.model_copy(update={"max_restarts": 99})
-    assert train.fingerprint(settings, inputs) == before

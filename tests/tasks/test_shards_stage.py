@@ -247,7 +247,7 @@ def project(subwords, tmp_path, monkeypatch):
     """A folder with a corpus of 100 blocks, in which the stage's command runs."""
     facts = {**corpus_settings(tmp_path), "languages": {"source": "en", "target": "de"}}
     facts["shards"] = settings(rows_per_shard=6).model_dump()
-    params = {"corpora": {"ours": facts}, "presets": PRESETS, "experiments": {}}
+    params = {"corpora": {"ours": facts}, "presets": PRESETS, "max_restarts": 1, "experiments": {}}
     (tmp_path / "params.yaml").write_text(yaml.safe_dump(params))
     for folder in (CORPORA, SUBWORDS):
         (tmp_path / folder).mkdir(parents=True)

@@ -48,7 +48,8 @@ def training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     for language, lines in zip(("en", "xx"), zip(*PAIRS, strict=True), strict=True):
         write_lines(Path(f"data/corpora/c/valid.{language}"), lines)
     return {
-        "experiment": "e", "corpus": "c", "preset": "test", "date": "2026-11-29T10:00:00+00:00", "update": 30,
+        "experiment": "e", "corpus": "c", "preset": "test", "changes": {}, "date": "2026-11-29T10:00:00+00:00",
+        "update": 30,
         "languages": {"source": "en", "target": "xx"}, "model": random_model().settings.model_dump(),
         "hashes": {"subwords": sha256(model)}, "mlflow_run": None, "vocabulary": VOCABULARY, "parameters": 1,
         "target_tokens": 1, "seconds": 1.0, "curve": [{"valid_perplexity": 1.0}],

@@ -38,6 +38,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     params = {
         "corpora": {"c": corpus_settings(folder / "text")},
         "presets": PRESETS,
+        "max_restarts": 1,
         "experiments": {"e": experiment_settings("c")},
     }
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
@@ -87,14 +88,14 @@ def test_shards_of_another_sub_word_model_are_refused(prepared: Path) -> None:
 def test_bpe_dropout_of_word_pieces_is_refused(prepared: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(prepared, tmp_path / "copy")
     params = yaml.safe_load((folder / "params.yaml").read_text())
-    params["experiments"]["e"]["training"]["bpe_dropout"] = 0.1
+    params["experiments"]["e"]["changes"]["bpe_dropout"] = 0.1
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     assert command(folder, "tasks.train", "--check", "e").returncode == 0
     pieces, manifest = folder / "data/subwords/c/subwords.model", folder / "data/shards/c/manifest.json"
     before = sha256(pieces)
     pieces.write_bytes(WordPieces(["<pad>", "<unk>", "<s>", "</s>", "\u2581"]).dump())
     manifest.write_text(manifest.read_text().replace(before, sha256(pieces)))
-    assert_refused(folder, "experiments.e.training.bpe_dropout needs sub-words of kind bpe")
+    assert_refused(folder, "experiments.e: bpe_dropout needs sub-words of kind bpe")
 
 
 def test_a_run_that_is_being_trained_is_left_alone(prepared: Path, monkeypatch: pytest.MonkeyPatch) -> None:

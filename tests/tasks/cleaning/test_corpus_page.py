@@ -39,6 +39,7 @@ def test_the_page_says_how_large_the_corpus_is_and_what_was_dropped_and_changed(
     assert "| test (rooms) | 10 | 120 | 1,120 | 120 | 1,120 | never |" in text
     assert "valid that were changed: 7 white space." in text
     assert "5 sources in test; kept." in text
+    assert "[manifest.json](../../shards/hotel/manifest.json)" in text  # with what the shards leave out
     assert "5 sources in test; dropped." in page(tmp_path, cleaning={"drop": ["overlap"]})
 
 

@@ -20,6 +20,7 @@ def params() -> dict[str, Any]:
     return {
         "corpora": {"c": corpus_settings(Path("text"))},
         "presets": copy.deepcopy(PRESETS),
+        "max_restarts": 1,
         "experiments": {"e": experiment_settings("c")},
         "layers": {
             "lengths": [8, 16, 32], "width": 8, "widths": [4, 8, 16], "length": 16, "d_k": 4, "kernel": 3,
@@ -47,7 +48,7 @@ def test_base_and_big_are_the_papers() -> None:
     base, big = experiments["base"], experiments["big"]
     assert list(base.model.model_dump().values()) == [6, 512, 2048, 8, 64, 64, 0.1, 0.0, 0.0, "post", "sinusoidal"]
     assert list(big.model.model_dump().values()) == [6, 1024, 4096, 16, 64, 64, 0.3, 0.0, 0.0, "post", "sinusoidal"]
-    assert base.preset == big.preset == "paper"
+    assert (base.preset, base.changes, big.preset, big.changes) == ("base", {}, "big", {})
     for experiment, updates, averaged in ((base, 100_000, 5), (big, 300_000, 20)):
         training, search = experiment.training, experiment.search
         assert (training.updates, experiment.averaging.last) == (updates, averaged)
@@ -61,7 +62,8 @@ def test_english_french_differs_in_bigs_dropout_and_the_vocabulary_only() -> Non
     for size, dropout in (("base", 0.1), ("big", 0.1)):
         german, french = params.experiments[size], params.experiments[f"{size}-en-fr"]
         model = german.model.model_copy(update={"dropout": dropout})
-        assert french == german.model_copy(update={"corpus": "wmt14-en-fr", "model": model})
+        assert (french.corpus, french.model, french.training) == ("wmt14-en-fr", model, german.training)
+        assert (french.averaging, french.search) == (german.averaging, german.search)
     german, french = params.corpora["wmt14-en-de"], params.corpora["wmt14-en-fr"]
     assert (german.subwords.vocabulary, french.subwords.vocabulary) == (37_000, 32_000)
     assert german.test_set == french.test_set == "newstest2014"
@@ -104,13 +106,14 @@ def test_the_treebank_is_the_papers_in_the_usual_division() -> None:
     [
         ("ee", {}, "sweeps.ee: no experiment 'ee'; did you mean 'e'"),
         ("e", {"corpus": "d"}, "sweeps.e.corpus is d, but that of the experiment is c"),
+        ("e", {"preset": "other"}, "sweeps.e.preset is other, but that of the experiment is test"),
         ("e", {"last": [1, 4]}, "sweeps.e.last: 4 are averaged, but the training keeps 3"),
         ("e", {"last": []}, "sweeps.e.last: .*at least 1 item"),
         ("e", {"alphas": [1.0]}, "sweeps.e.alphas is not a setting"),
     ],
 )
 def test_a_mistake_in_a_sweep_is_named(tmp_path: Path, name: str, changes: dict[str, Any], message: str) -> None:
-    sweep = {"corpus": "c", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.0, 0.6]}
+    sweep = {"corpus": "c", "preset": "test", "last": [1, 3], "beams": [1, 4], "length_penalties": [0.0, 0.6]}
     read(tmp_path, {**params(), "sweeps": {"e": sweep}})
     with pytest.raises(InputError, match=message):
         read(tmp_path, {**params(), "sweeps": {name: {**sweep, **changes}}})
@@ -147,16 +150,23 @@ def test_a_mistake_in_what_is_watched_is_named(
 @pytest.mark.parametrize(
     ("section", "key", "value", "message"),
     [
-        (("experiments", "e", "model"), "d_modell", 3, "model.d_modell is not a setting; did you mean 'd_model'"),
-        (("experiments", "e", "model"), "layers", "six", "experiments.e.model.layers: .*integer.*'six'"),
-        (("experiments", "e", "training"), "warmup", None, "experiments.e.training.warmup"),
-        (("experiments", "e", "training"), "precision", "fp8", "experiments.e.training.precision: .*'fp8'"),
+        (("experiments", "e", "changes"), "d_modell", 3, "changes.d_modell is not a setting; did you mean 'd_model'"),
+        (("experiments", "e", "changes"), "layers", "six", "experiments.e.changes.layers: .*integer.*'six'"),
+        (("experiments", "e", "changes"), "warmup", None, "experiments.e.changes.warmup"),
+        (("experiments", "e", "changes"), "precision", "fp8", "experiments.e.changes.precision: .*'fp8'"),
+        (("experiments", "e", "changes"), "beam", 5, "changes.beam: search and averaging are the preset's"),
+        (("experiments", "e", "changes"), "last", 5, "changes.last: search and averaging are the preset's; add"),
+        (("experiments", "e", "changes"), "seed", 5, "experiments.e.changes.seed: seed stands beside changes"),
+        (("experiments", "e"), "seed", -1, "experiments.e.seed: .*it is -1"),
+        (("experiments", "e"), "row", "A1", "experiments.e: table and row go together"),
+        (("experiments", "e"), "model", {"layers": 6}, "experiments.e.model is not a setting"),
         (("experiments", "e"), "corpus", "cc", "experiments.e.corpus: no corpus 'cc'; did you mean 'c'"),
         (("experiments", "e"), "preset", "tets", "experiments.e.preset: no preset 'tets'; did you mean 'test'"),
-        (("presets", "test", "model"), "positions", "learned", "model.positions is sinusoidal, but its preset test"),
-        (("presets", "test", "training"), "warm_up", 1, "test has training.warm_up, which is not a setting"),
-        (("experiments", "e", "training"), "tokens_per_device", "all", "tokens_per_device"),
-        (("experiments", "e", "averaging"), "last", 9, "experiments.e: averaging.last is 9, but the training keeps 3"),
+        (("presets", "test", "training"), "warm_up", 1, "training.warm_up is not a setting; did you mean 'warmup'"),
+        (("presets", "test", "training"), "seed", 1, "presets.test.training: seed is a key of the experiment"),
+        (("experiments", "e", "changes"), "tokens_per_device", "all", "experiments.e.changes.tokens_per_device"),
+        (("presets", "test", "averaging"), "last", 9, "experiments.e: averaging.last is 9, but the training keeps 3"),
+        ((), "max_restarts", -1, "max_restarts: .*it is -1"),
         (("corpora", "c", "origin"), "kind", "file", "corpora.c.origin.kind: there is no kind 'file'"),
         (("corpora", "c", "origin"), "foldr", "x", "corpora.c.origin.foldr is not a setting; did you mean 'folder'"),
         (("corpora", "c", "origin"), "train", [], "corpora.c.origin.train"),
@@ -193,6 +203,9 @@ def test_a_mistake_is_one_line_that_names_the_key(
         ((), "test_set", "newstest14", "corpora.c: test_set: origin.sets has no 'newstest14'; did you mean"),
         (("origin",), "valid", "newstest213", "corpora.c.origin: valid: no set 'newstest213'; did you mean"),
         ((), "test_set", "newstest2013", "corpora.c: test_set and origin.valid are both newstest2013"),
+        (("origin", "train"), 0, "europarl", "train: no 'europarl' among the archives of catalogue.yaml; did you"),
+        (("origin",), "train", "europarl-v7", "corpora.c.origin.train: .*valid list"),
+        (("languages",), "target", "cs", "train: europarl-v7 has no files of these languages, says catalogue"),
         (("origin", "train", 0), "members", ["a.en", "b.tsv"], "origin.train.0.members: b.tsv holds both sides"),
         (("origin", "train", 0), "checksum", "sha256:00", r"corpora.c.origin.train.0.checksum: .*'sha256:00'"),
         (("origin", "train", 0), "file", "../a.tgz", r"corpora.c.origin.train.0.file: .*'../a.tgz'"),
@@ -202,6 +215,11 @@ def test_a_mistake_is_one_line_that_names_the_key(
 def test_so_is_one_in_an_archive(tmp_path: Path, section: tuple[Any, ...], key: str, value: Any, message: str) -> None:
     values = params()
     values["corpora"]["c"] = place = yaml.safe_load((ROOT / "params.yaml").read_text())["corpora"]["wmt14-en-de"]
+    if section[1:] == ("train", 0):  # an archive of one's own, written out
+        place["origin"]["train"] = [{
+            "file": "a.tgz", "urls": ["https://example.org/a.tgz"], "bytes": "unknown", "checksum": "unknown",
+            "members": ["a.en", "a.de"],
+        }]  # fmt: skip
     for part in section:
         place = place[part]
     place[key] = value
@@ -215,6 +233,7 @@ def test_so_is_one_in_an_archive(tmp_path: Path, section: tuple[Any, ...], key: 
         (("origin",), "gold_times", 0, "corpora.c.origin.gold_times"),
         (("origin",), "test", [], "corpora.c.origin.test"),
         (("origin",), "achive", None, "origin.achive is not a setting; did you mean 'archive'"),
+        (("origin",), "archive", "nltk", "origin.archive: no 'nltk' among the treebanks of catalogue.yaml"),
         (("origin", "archive"), "folder", "../trees", "corpora.c.origin.archive.folder: .*'../trees'"),
         (("origin", "archive"), "members", ["a", "b"], "corpora.c.origin.archive.members is not a setting"),
         (("text",), "tokenise", "moses", "corpora.c: text.tokenise must be none .*: the words of a tree are its own"),
@@ -225,6 +244,11 @@ def test_so_is_one_in_an_archive(tmp_path: Path, section: tuple[Any, ...], key: 
 def test_so_is_one_in_a_treebank(tmp_path: Path, section: tuple[Any, ...], key: str, value: Any, message: str) -> None:
     values = params()
     values["corpora"]["c"] = place = yaml.safe_load((ROOT / "params.yaml").read_text())["corpora"]["wsj-sample"]
+    if section == ("origin", "archive"):
+        place["origin"]["archive"] = {
+            "file": "a.zip", "urls": ["https://example.org/a.zip"], "bytes": "unknown", "checksum": "unknown",
+            "folder": "trees",
+        }  # fmt: skip
     for part in section:
         place = place[part]
     place[key] = value
@@ -234,8 +258,8 @@ def test_so_is_one_in_a_treebank(tmp_path: Path, section: tuple[Any, ...], key: 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
     values = params()
-    del values["experiments"]["e"]["search"]["beam"]
-    with pytest.raises(InputError, match=r"experiments\.e\.search\.beam is missing"):
+    del values["presets"]["test"]["search"]["beam"]
+    with pytest.raises(InputError, match=r"presets\.test\.search\.beam is missing"):
         read(tmp_path, values)
 
 
@@ -311,8 +335,8 @@ def test_what_both_parsers_read_alike_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
 def test_a_number_that_is_not_finite_is_refused(tmp_path: Path, value: float) -> None:
     values = params()
-    values["experiments"]["e"]["training"]["learning_rate_factor"] = value
-    with pytest.raises(InputError, match=r"experiments.e.training.learning_rate_factor: .*finite number"):
+    values["experiments"]["e"]["changes"]["learning_rate_factor"] = value
+    with pytest.raises(InputError, match=r"experiments.e.changes.learning_rate_factor: .*finite number"):
         read(tmp_path, values)
     values = params()
     values["prices"]["per_device_hour"]["GPU"] = value

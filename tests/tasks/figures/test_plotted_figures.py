@@ -9,7 +9,7 @@ import pytest
 import yaml
 from matplotlib.pyplot import imread
 
-from tasks.common.settings import Params
+from tasks.common.settings import parse_params, read_params
 from tasks.figures.curves import draw_curves
 from tasks.figures.formulas import draw_learning_rates, shown
 from tasks.figures.gallery import FIGURES
@@ -18,9 +18,9 @@ from tasks.report import write_reports
 from tasks.results.stored import PAPER, PUBLISHED, Results
 from tests.workspace import PRESETS, ROOT, corpus_settings, experiment_settings
 
-PARAMS = Params.model_validate({
+PARAMS = parse_params({
     "corpora": {"c": corpus_settings(Path("text"))},
-    "presets": PRESETS,
+    "presets": PRESETS, "max_restarts": 1,
     "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
 NOTHING = Results(
@@ -138,7 +138,8 @@ def test_rows_of_table_3_are_one_group_among_the_curves(tmp_path: Path, monkeypa
     monkeypatch.setattr(Axes, "legend", lambda axes: labels.extend(axes.get_legend_handles_labels()[1]))
     curve = {"training": {"update": [10, 20], "perplexity": [9.0, 5.0]}, "valid": {"update": [20], "perplexity": [6.0]}}
     names = ["base", "tiny", "table3-tiny-A1", "table3-tiny-base-seed2", "table3-B1"]
-    draw_curves({name: {"training": {"curve": curve}} for name in names}, tmp_path / "a.png")
+    scores = {name: {"training": {"curve": curve}} for name in names}
+    draw_curves(replace(NOTHING, params=read_params(ROOT / "params.yaml"), scores=scores), tmp_path / "a.png")
     assert labels == ["3 rows of Table 3, valid", "base, valid (faint: training)", "tiny, valid (faint: training)"]
 
 

@@ -2,10 +2,14 @@
 
 import csv
 import json
+from dataclasses import replace
 
+from tasks.common.settings import read_params
 from tasks.pages.dvc_files import curves, metrics
+from tasks.results.stored import Results
 from tasks.scoring.bleu import NOT_APPLICABLE
 from tests.tasks.pages.test_table2 import scores
+from tests.workspace import ROOT
 
 
 def test_metrics_are_the_test_splits_by_experiment() -> None:
@@ -29,7 +33,8 @@ def test_a_parser_has_f1() -> None:
 
 
 def test_curves_have_a_line_for_each_validation() -> None:
-    names = ["e", "base", "table3-B1", "table3-tiny-base", "table3-tiny-A1-seed2"]
-    rows = list(csv.DictReader(curves({name: scores() for name in names}).splitlines()))
-    assert rows == [{"experiment": name, "update": "20", "perplexity": "6.0"} for name in ("e", "base")]
-    assert curves({}) == "experiment,update,perplexity\n"
+    names = ["tiny", "base", "table3-B1", "table3-tiny-base", "table3-tiny-A1-seed2"]
+    results = Results(read_params(ROOT / "params.yaml"), {name: scores() for name in names}, {}, {}, None, [], {}, {})
+    rows = list(csv.DictReader(curves(results).splitlines()))
+    assert rows == [{"experiment": name, "update": "20", "perplexity": "6.0"} for name in ("tiny", "base")]
+    assert curves(replace(results, scores={})) == "experiment,update,perplexity\n"

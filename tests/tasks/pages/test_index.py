@@ -144,8 +144,14 @@ def test_what_was_measured_comes_first_and_what_was_not_is_named(figures: Path) 
 
 
 def test_rows_of_table_3_are_counted_and_their_runs_are_folded(figures: Path) -> None:
-    names = ["e", "base", "table3-A1", "table3-tiny-base", "table3-tiny-A1", "table3-tiny-A1-seed2"]
-    params = PARAMS.model_copy(update={"experiments": dict.fromkeys(names, PARAMS.experiments["e"])})
+    rows = {
+        "e": (None, None), "base": ("table3", "base"), "table3-A1": ("table3", "A1"),
+        "table3-tiny-base": ("table3-tiny", "base"), "table3-tiny-A1": ("table3-tiny", "A1"),
+        "table3-tiny-A1-seed2": ("table3-tiny", "A1"),
+    }  # fmt: skip
+    one = PARAMS.experiments["e"]
+    experiments = {name: one.model_copy(update={"table": table, "row": row}) for name, (table, row) in rows.items()}
+    params = PARAMS.model_copy(update={"experiments": experiments})
     score = {**scores(), "text": {"lowercase": False}}
     measured = {"e": score, "table3-tiny-A1": score, "table3-tiny-base": score}
     pages = {"table3": Page("Table 3", ["text"])}

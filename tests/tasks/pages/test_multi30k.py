@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tasks.common.document import markdown
-from tasks.common.settings import Params
+from tasks.common.settings import Params, parse_params
 from tasks.pages.multi30k import multi30k
 from tasks.results.stored import PUBLISHED, Results, Scores
 from tests.workspace import PRESETS, corpus_settings, experiment_settings
@@ -20,9 +20,9 @@ COLUMNS = 11
 def params() -> Params:
     german = {"languages": {"source": "en", "target": "de"}, "test_set": "multi30k test2016"}
     first = experiment_settings("captions")
-    other = {**first, "training": {**first["training"], "seed": 2}}
-    return Params.model_validate({
-        "presets": PRESETS,
+    other = {**first, "seed": 2}
+    return parse_params({
+        "presets": PRESETS, "max_restarts": 1,
         "corpora": {
             "captions": {**corpus_settings(Path("text")), **german},
             "captions-fr": {**corpus_settings(Path("text")), **german, "languages": {"source": "en", "target": "fr"}},
@@ -55,7 +55,7 @@ def score(tokens: float) -> dict[str, Any]:
         "chrf": metric(60.0, "nc:6"),
     }  # fmt: skip
     training = {
-        "preset": "wu2021", "model": {"layers": 4}, "training": {"updates": 5000}, "vocabulary": 10000,
+        "preset": "wu2021", "changes": {}, "model": {"layers": 4}, "training": {"updates": 5000}, "vocabulary": 10000,
         "parameters": 2600000, "update": 5000, "seconds": 3725.0, "averaged_updates": [4950, 5000],
         "date": "2026-11-29T10:00:00+00:00", "mlflow_run": "fedcba9876543210",
         "made_by": [{"commit": "0123456789abcdef", "machine": {"device": "some processor", "devices": 2}}],
@@ -125,9 +125,10 @@ def test_the_spread_over_seeds_is_the_mean_and_the_sample_deviation() -> None:
 
 
 def test_experiments_that_differ_in_more_than_the_seed_make_no_spread() -> None:
-    values = params().model_dump()
-    values["experiments"]["two"]["training"]["warmup"] += 1
-    page = markdown(multi30k(results(Params.model_validate(values), {"one": score(41.0), "two": score(42.0)})))
+    settings = params()
+    two = settings.experiments["two"].model_copy(update={"changes": {"warmup": 101}})
+    settings = settings.model_copy(update={"experiments": {**settings.experiments, "two": two}})
+    page = markdown(multi30k(results(settings, {"one": score(41.0), "two": score(42.0)})))
     assert "differ in nothing" not in page
 
 

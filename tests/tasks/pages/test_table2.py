@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tasks.common.document import as_markdown, markdown
-from tasks.common.settings import Params
+from tasks.common.settings import parse_params
 from tasks.figures.curves import draw_curves
 from tasks.pages import table2 as page
 from tasks.results.stored import PAPER, Results, Scores, read_scores
@@ -18,9 +18,9 @@ from tests.workspace import PRESETS, corpus_settings, experiment_settings
 from transformer.io.errors import InputError
 
 PRINTED = yaml.safe_load(PAPER.read_text())
-PARAMS = Params.model_validate({
+PARAMS = parse_params({
     "corpora": {"c": corpus_settings(Path("text"))},
-    "presets": PRESETS,
+    "presets": PRESETS, "max_restarts": 1,
     "experiments": {"e": experiment_settings("c"), "unrun": experiment_settings("c")},
 })  # fmt: skip
 
@@ -37,7 +37,8 @@ def scores(device: str = "some processor") -> dict[str, Any]:
     }  # fmt: skip
     perplexity = {"per_subword": 5.012, "per_word": 9.017}
     training = {
-        "experiment": "e", "preset": "laptop", "corpus": "c", "languages": {"source": "en", "target": "xx"},
+        "experiment": "e", "preset": "laptop", "changes": {},
+        "corpus": "c", "languages": {"source": "en", "target": "xx"},
         "model": {"layers": 1}, "training": {"updates": 20},
         "vocabulary": 90, "parameters": 12345, "hashes": {"shards": "aa", "subwords": "bb"},
         "update": 20, "epoch": 3, "target_tokens": 5000, "seconds": 100.0, "validation_seconds": 2.0, "flops": 1.5e12,
@@ -160,7 +161,7 @@ def test_cost_by_the_papers_method_gives_the_papers_figures(hours: int, device: 
 
 def test_reports_are_the_same_for_the_same_scores(tmp_path: Path) -> None:
     for name in ("a.png", "b.png"):
-        draw_curves({"e": scores()}, tmp_path / name)
+        draw_curves(results({"e": scores()}), tmp_path / name)
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     assert markdown(page.table2(results({"e": scores()}))) == markdown(
         page.table2(results({"e": json.loads(json.dumps(scores()))}))

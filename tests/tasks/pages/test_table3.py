@@ -10,8 +10,7 @@ from matplotlib.pyplot import imread
 from scipy.stats import ttest_rel
 
 from tasks.common.document import markdown
-from tasks.common.settings import Params
-from tasks.common.table3_rows import parse_name
+from tasks.common.settings import parse_params
 from tasks.figures.table3 import draw_table3
 from tasks.pages.table3 import by_the_clock, sign, table3
 from tasks.results.stored import PAPER, Results, Scores
@@ -29,15 +28,19 @@ ROWS = {"base": (6.0, 20.0), "A1": (7.0, 18.0), "A4": (5.0, 20.02), "big": (5.5,
 def experiments() -> dict[str, Any]:
     names = ["base", "table3-A1", "big", "other", *(f"table3-tiny-{row}{seed}" for row in ROWS for seed in SEEDS)]
     found = {name: experiment_settings("c") for name in names}
-    for name, settings in found.items():
-        row = parse_name(name)
-        settings["training"]["seed"] = row.seed if row else 1
-    found["base"]["training"] |= {"warmup": 4000, "updates": 100_000}
+    for table, row, name, seed in [
+        ("table3", "base", "base", 1),
+        ("table3", "A1", "table3-A1", 1),
+        ("table3", "big", "big", 1),
+        *(("table3-tiny", row, f"table3-tiny-{row}{seed}", n + 1) for row in ROWS for n, seed in enumerate(SEEDS)),
+    ]:
+        found[name] |= {"table": table, "row": row, "seed": seed}
+    found["base"]["changes"] = {"warmup": 4000, "updates": 100_000}
     return found
 
 
-PARAMS = Params.model_validate({
-    "corpora": {"c": corpus_settings(Path("text"))}, "presets": PRESETS, "experiments": experiments()
+PARAMS = parse_params({
+    "corpora": {"c": corpus_settings(Path("text"))}, "presets": PRESETS, "max_restarts": 1, "experiments": experiments()
 })  # fmt: skip
 
 

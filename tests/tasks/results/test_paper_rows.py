@@ -8,7 +8,7 @@ import torch
 import yaml
 
 from tasks.common.settings import Experiment, read_params
-from tasks.common.table3_rows import ROWS, parse_name
+from tasks.common.table3_rows import ROWS
 from tasks.pages.table3 import VOCABULARY, VOCABULARY_OF_BIG
 from tasks.results.stored import PAPER
 from tests.workspace import ROOT
@@ -24,7 +24,7 @@ BIASES_OF_ATTENTION = {"C6": 6 * 3 * 4 * 512}
 
 
 def rows_of(table: str) -> list[str]:
-    return [name for name in EXPERIMENTS if (row := parse_name(name)) and row.table == table]
+    return [name for name, experiment in EXPERIMENTS.items() if experiment.table == table]
 
 
 def changed(experiment: Experiment, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,10 +36,10 @@ def changed(experiment: Experiment, settings: Mapping[str, Any]) -> dict[str, An
 
 
 def compared(fields: dict[str, Any]) -> dict[str, Any]:
-    """What must be equal. The rest is the luck of the seed, the preset's name, and what no weight depends on."""
+    """What must be equal. The rest is the seed, what the settings are made of, and what no weight depends on."""
     free = ("snapshot_every", "keep_snapshots", "validate_every", "seed")
     training = {key: value for key, value in fields["training"].items() if key not in free}
-    return {**fields, "training": training, "averaging": None, "preset": None}
+    return {"corpus": fields["corpus"], "model": fields["model"], "training": training, "search": fields["search"]}
 
 
 def model_at_paper_size(row: str) -> ModelSettings:
@@ -54,18 +54,16 @@ def parameters(settings: ModelSettings, vocabulary: int) -> int:
 def test_the_papers_rows_are_all_there() -> None:
     assert list(PRINTED) == ROWS
     assert {name for name in ("base", "big") if name in EXPERIMENTS} == {"base", "big"}
-    assert [name for name in rows_of("table3") if parse_name(name).seed == 1] == [  # type: ignore[union-attr]
-        "base", "big", *(f"table3-{row}" for row in ROWS[1:-1])
-    ]  # fmt: skip
-    small = [row.row for row in map(parse_name, rows_of("table3-tiny")) if row and row.seed == 1]
-    assert small == ROWS
+    assert rows_of("table3") == ["base", "big", *(f"table3-{row}" for row in ROWS[1:-1])]
+    assert [EXPERIMENTS[name].row for name in rows_of("table3")] == ["base", "big", *ROWS[1:-1]]
+    small = [EXPERIMENTS[name] for name in rows_of("table3-tiny")]
+    assert [(one.row, one.seed) for one in small] == [(row, seed) for row in ROWS for seed in (1, 2)]
+    assert [one.training.seed for one in small] == [one.seed for one in small]
 
 
 @pytest.mark.parametrize("name", rows_of("table3"))
 def test_a_row_changes_only_what_the_paper_changed(name: str) -> None:
-    row = parse_name(name)
-    assert row is not None
-    expected = changed(EXPERIMENTS["base"], PRINTED[row.row]["settings"])
+    expected = changed(EXPERIMENTS["base"], PRINTED[str(EXPERIMENTS[name].row)]["settings"])
     assert compared(EXPERIMENTS[name].model_dump()) == compared(expected)
 
 
@@ -75,19 +73,18 @@ def test_base_is_what_the_paper_prints() -> None:
 
 @pytest.mark.parametrize("name", rows_of("table3-tiny"))
 def test_a_row_at_laptop_size_has_the_papers_ratios(name: str) -> None:
-    row, base = parse_name(name), EXPERIMENTS["table3-tiny-base"]
-    assert row is not None
-    settings = {**PRINTED["base"]["settings"], **PRINTED[row.row]["settings"]}
+    row, base = str(EXPERIMENTS[name].row), EXPERIMENTS["table3-tiny-base"]
+    settings = {**PRINTED["base"]["settings"], **PRINTED[row]["settings"]}
     settings = {key: value // SMALLER[key] if key in SMALLER else value for key, value in settings.items()}
     settings["updates"] = base.training.updates * settings["updates"] // PRINTED["base"]["settings"]["updates"]
     assert compared(EXPERIMENTS[name].model_dump()) == compared(changed(base, settings))
 
 
 @pytest.mark.parametrize("name", [name for name in [*rows_of("table3"), *rows_of("table3-tiny")] if "table3" in name])
-def test_a_row_averages_nothing_and_has_the_seed_of_its_name(name: str) -> None:
-    row = parse_name(name)
-    assert row is not None
-    assert (EXPERIMENTS[name].averaging.last, EXPERIMENTS[name].training.seed) == (1, row.seed)
+def test_a_row_averages_nothing_and_has_the_name_of_its_row_and_seed(name: str) -> None:
+    row = EXPERIMENTS[name]
+    assert row.averaging.last == 1
+    assert name == f"{row.table}-{row.row}" + (f"-seed{row.seed}" if row.seed > 1 else "")
 
 
 @pytest.mark.parametrize("row", [name for name, row in PRINTED.items() if "parameters" in row])

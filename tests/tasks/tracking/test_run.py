@@ -33,6 +33,7 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def local(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(empty_database, tmp_path)
+    shutil.copy(ROOT / "params.yaml", tmp_path)  # which knows the rows of Table 3
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return tmp_path
