@@ -28,7 +28,7 @@ from benchmarks.rounds import facts, failed_before, run_process
 from benchmarks.translators.job import Job
 from tasks.common.paths import CORPORA, MODELS
 from tasks.common.settings import read_experiment
-from tasks.export.__main__ import read_test
+from tasks.export.comparison import read_test
 from transformer.io.errors import InputError, run_main
 from transformer.io.files import read_json, write_json
 from transformer.io.progress import bar

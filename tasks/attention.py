@@ -15,7 +15,7 @@ import torch
 
 from tasks.common.paths import MODELS, REPORTS
 from tasks.common.settings import key_argument, read_attention
-from transformer.inspect.attention_weights import attention_weights
+from transformer.inspect.attention_maps import attention_maps
 from transformer.io.errors import run_main
 from transformer.io.files import read_json, to_json, whole_file
 from transformer.text.subwords import BOS, EOS
@@ -45,7 +45,7 @@ def look(translator: Translator, sentence: str) -> dict[str, Any]:
     source, output = [*ids, EOS], found.ids + [EOS] * (not found.cut)
     shifted = [BOS, *output[:-1]]
     model, device = translator.model, translator.model.embedding.device
-    weights = attention_weights(model, torch.tensor([source], device=device), torch.tensor([shifted], device=device))
+    weights = attention_maps(model, torch.tensor([source], device=device), torch.tensor([shifted], device=device))
     layers = translator.config.model.layers
     layer = max(1, layers - 1)
     pieces = translator.subwords.pieces

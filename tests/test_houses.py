@@ -66,7 +66,17 @@ def test_packages_of_tasks_import_only_packages_below_them() -> None:
     assert wrong == []
 
 
+def test_nothing_imports_a_command_that_is_a_package() -> None:
+    for house in FORBIDDEN:
+        for name, path in modules(house).items():
+            assert not any(one.endswith("__main__") for one in imports(path)), name
+
+
 def test_what_the_transformer_needs_does_not_need_the_transformer() -> None:
+    """The paper needs no package that is made with it; the command, which does, is above both."""
+    for path in (CHECKOUT / "transformer").glob("*.py"):
+        used = {one.split(".")[1] for one in imports(path) if one.startswith("transformer.")}
+        assert path.name == "__main__.py" or not used & {"parsing", "inspect"}, path
     for package, may in (("io", {"io"}), ("text", {"io", "text", "settings"})):
         for path in (CHECKOUT / "transformer" / package).glob("*.py"):
             used = {one.split(".")[1] for one in imports(path) if one.startswith("transformer.")}

@@ -18,8 +18,8 @@ from typing import Literal
 import pydantic
 import torch
 
+from transformer.alignment import alignment
 from transformer.checkpoints import read_weights
-from transformer.inspect.attention_weights import alignment
 from transformer.io.errors import InputError
 from transformer.io.files import read_json
 from transformer.io.progress import bar
@@ -190,7 +190,7 @@ class Translator:
     def alignment(self, part: Part) -> tuple[list[str], list[str], list[list[float]]]:
         """Source and output as pieces, with end symbols, and where the model looked while it wrote each piece.
 
-        Rows are pieces of the output; `transformer.inspect.attention_weights.alignment` says of which attention. An
+        Rows are pieces of the output; `transformer.alignment.alignment` says of which attention. An
         output that was cut has no end symbol.
         """
         source, output = [*part.source, EOS], part.output.ids + [EOS] * (not part.output.cut)

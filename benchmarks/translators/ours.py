@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 
 from benchmarks.translators.job import Job, Sentences, measure
-from tasks.export.__main__ import our_search
+from tasks.export.comparison import our_search
 
 
 def load(job: Job) -> Callable[[Sentences], Sentences]:

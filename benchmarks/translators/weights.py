@@ -14,7 +14,7 @@ def layer_weights(ours: Transformer, prefix: str) -> dict[str, Tensor]:
     for stack, layers in (("encoder", ours.encoder), ("decoder", ours.decoder)):
         for number, layer in enumerate(layers):
             for part, module in _parts(layer).items():
-                named = _attention_weights(module) if isinstance(module, Attention) else module.state_dict()
+                named = _parameters_of_attention(module) if isinstance(module, Attention) else module.state_dict()
                 weights |= {f"{prefix}{stack}.layers.{number}.{part}.{name}": value for name, value in named.items()}
     return weights
 
@@ -33,7 +33,7 @@ def _parts(layer: Any) -> dict[str, nn.Module]:
     return parts
 
 
-def _attention_weights(attention: Attention) -> dict[str, Tensor]:
+def _parameters_of_attention(attention: Attention) -> dict[str, Tensor]:
     """Queries, keys and values apart, with biases of zero: the paper has none."""
     q, k, v = attention.projections.detach().split(attention.sizes)
     matrices = {"q_proj": q, "k_proj": k, "v_proj": v, "out_proj": attention.output.weight.detach()}

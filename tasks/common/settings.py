@@ -330,7 +330,7 @@ class Experiment(Entry):
 
 
 class LayersSettings(Settings):
-    """Sizes of the layers of Table 1 and how they are measured (tasks/layers/__main__.py)."""
+    """Sizes of the layers of Table 1 and how they are measured (tasks/layers/measure.py)."""
 
     lengths: list[Annotated[int, Field(ge=1)]] = Field(min_length=3, description="n, rising, each at d = width")
     width: int = Field(ge=1, description="one of widths")

@@ -40,7 +40,7 @@ WORD_PIECES_TEXT = '["".join(pieces).replace("\\u2581", " ").strip() for pieces 
 def card(name: str, config: Config, kind: str, found: dict[str, Any]) -> str:
     """What a person who finds the folder wants to know.
 
-    `kind` is that of the sub-words, `found` as `tasks.export.__main__.compare` returns it.
+    `kind` is that of the sub-words, `found` as `tasks.export.comparison.compare` returns it.
     """
     needs, code, text = " sentencepiece", BPE, BPE_TEXT
     if kind == "wordpiece":

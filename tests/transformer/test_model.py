@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from tests.workspace import PAPER
-from transformer.inspect.attention_weights import alignment
+from transformer.alignment import alignment
 from transformer.io.errors import InputError
 from transformer.kv_cache import decode_step, new_caches
 from transformer.loss import smoothed_loss

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tasks.export import __main__ as export
+from tasks.export import comparison
 from tasks.export.agreement import ROUNDING, Agreement, agree
 from tests.random_model import SHAPE, VOCABULARY, random_model, use_word_pieces, write_corpus, write_folder
 from tests.transformer.conftest import backwards
@@ -76,7 +77,7 @@ def test_the_search_finds_the_same_outputs(half_trained: Translator, alpha: floa
     loaded = exported(half_trained.model, pieces, tmp_path / "export")
     settings = half_trained.config.search.model_copy(update={"length_penalty": alpha})
     sources = torch.randint(4, 12, (100, 6)).tolist()  # of one length: CTranslate2 has one length limit for a call
-    ours = export.our_search(half_trained, sources)(settings)
+    ours = comparison.our_search(half_trained, sources)(settings)
     patient = ctranslate2_model.CTranslate2Search(loaded, pieces, patience=4, batch=16)
     theirs = patient.search(sources, settings)
     assert agree(ours, theirs).share >= 0.99
@@ -87,7 +88,7 @@ def test_the_search_finds_the_same_outputs(half_trained: Translator, alpha: floa
 
 def test_an_end_counts_within_the_beam_alone_if_so_set(half_trained: Translator) -> None:
     """The unfinished hypotheses are the same either way, so that what may end less often scores no more."""
-    search = export.our_search(half_trained, torch.randint(4, 12, (100, 6)).tolist())
+    search = comparison.our_search(half_trained, torch.randint(4, 12, (100, 6)).tolist())
     settings = half_trained.config.search.model_copy(update={"length_penalty": 0.0, "beam": 2})
     within = search(settings)
     anywhere = search(settings.model_copy(update={"ends_within_beam": False}))
@@ -136,21 +137,21 @@ def test_an_export_translates_as_its_card_says(
 
 def test_bleu_of_an_export_is_of_the_lines_that_have_text(tmp_path: Path) -> None:
     translator, corpus = Translator.load(write_folder(tmp_path / "model")), write_corpus(tmp_path / "corpus")
-    sources, references = export.read_test(corpus, translator)
+    sources, references = comparison.read_test(corpus, translator)
     assert len(references) == len(sources) == 24 and "" not in references
     written = [Hypothesis(ids, 0.0) for ids in translator.subwords.encode(references)]
-    found = export.bleu(translator, written, references)
+    found = comparison.bleu(translator, written, references)
     assert found["score"] == pytest.approx(100)
     assert "|tok:13a|" in found["signature"]
-    assert export.bleu(translator, written[::-1], references)["score"] < 50
+    assert comparison.bleu(translator, written[::-1], references)["score"] < 50
 
 
 def test_lines_are_counted_before_the_first_are_taken(tmp_path: Path) -> None:
     translator, corpus = Translator.load(write_folder(tmp_path / "model")), write_corpus(tmp_path / "corpus")
-    for language, count in (("en", export.SENTENCES), ("xx", export.SENTENCES + 1)):
+    for language, count in (("en", comparison.SENTENCES), ("xx", comparison.SENTENCES + 1)):
         (corpus / f"test.{language}").write_text("a line\n" * count)
     with pytest.raises(InputError, match=r"test\.en: 1,000 lines, .*test\.xx: 1,001 lines"):
-        export.read_test(corpus, translator)
+        comparison.read_test(corpus, translator)
 
 
 def test_what_is_missing_is_named_and_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

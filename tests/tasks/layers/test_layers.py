@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from tasks.common.settings import LayersSettings
-from tasks.layers.__main__ import _counts, _layer_and_input, kept_bytes, longest_chain, measure
 from tasks.layers.layer_types import NAMES, make_layer, restricted_attention
+from tasks.layers.measure import _counts, _layer_and_input, kept_bytes, longest_chain, measure
 from transformer.model import attention
 
 SETTINGS = LayersSettings(

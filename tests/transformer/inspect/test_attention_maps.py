@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tests.random_model import random_model
-from transformer.inspect.attention_weights import attention_weights
+from transformer.inspect.attention_maps import attention_maps
 from transformer.model import Attention, padding_mask
 
 SOURCE = torch.tensor([[5, 9, 12, 3], [7, 3, 0, 0]])
@@ -23,7 +23,7 @@ def test_weights_times_values_are_what_each_attention_put_out(monkeypatch: pytes
         return output
 
     monkeypatch.setattr(Attention, "attend", attend)
-    weights = attention_weights(model, SOURCE, TARGET, MASK)
+    weights = attention_maps(model, SOURCE, TARGET, MASK)
     attentions = ("encoder.{}.attention", "decoder.{}.attention", "decoder.{}.cross_attention")
     assert weights.keys() == seen.keys() == {name.format(layer) for name in attentions for layer in range(2)}
     for name, (v_BHSK, output_BTD, project) in seen.items():
@@ -33,7 +33,7 @@ def test_weights_times_values_are_what_each_attention_put_out(monkeypatch: pytes
 
 
 def test_rows_sum_to_one_and_nothing_looks_ahead_or_at_padding() -> None:
-    weights = attention_weights(random_model(), SOURCE, TARGET, MASK)
+    weights = attention_maps(random_model(), SOURCE, TARGET, MASK)
     for weight in weights.values():
         torch.testing.assert_close(weight.sum(-1), torch.ones(weight.shape[:-1]))
     assert not weights["decoder.1.attention"].triu(1).any()
@@ -45,6 +45,6 @@ def test_the_model_is_as_before() -> None:
     model = random_model()
     with torch.inference_mode():
         before = model(SOURCE, TARGET, MASK)
-        attention_weights(model, SOURCE, TARGET, MASK)
+        attention_maps(model, SOURCE, TARGET, MASK)
         assert torch.equal(model(SOURCE, TARGET, MASK), before)
     assert all("attend" not in vars(module) for module in model.modules())
