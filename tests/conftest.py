@@ -11,6 +11,9 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ.update(DO_NOT_TRACK="1", DVC_NO_ANALYTICS="1", PREFECT_SERVER_ANALYTICS_ENABLED="false", HF_HUB_OFFLINE="1")
 
+# Files of minutes, by what most of their tests wait for: whole pipelines, flows, and processes that are killed.
+LONGEST = {"test_pipeline.py", "test_reproduce.py", "test_services.py", "test_restarts.py", "test_treebank_road.py"}
+
 # Begins the reason of each skip for which nothing that could be installed here would help; others say what to install.
 NO_HELP = "this machine has no "
 
@@ -50,10 +53,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, since tests also wait: for servers, and for what they stop to end."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests come first, so that none is left for one process when the others have nothing to do."""
+    """Long files come first, so that none is left for one process when the others have nothing to do."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path not in slow))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
