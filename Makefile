@@ -11,8 +11,6 @@ export DO_NOT_TRACK := 1
 export DVC_NO_ANALYTICS := 1
 export PREFECT_SERVER_ANALYTICS_ENABLED := false
 export MLFLOW_DISABLE_TELEMETRY := true
-# Images that set it make every process compile what it imports: of a stage's start-up a third.
-unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
@@ -22,16 +20,16 @@ help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1 \t/' | expand -t 22
 
 $(VENV)/base.done: requirements/base.txt requirements/torch.in
-	@echo "setting up $(VENV) (2 GB, about a minute)"
+	@echo "setting up $(VENV) (2.4 GB, one or two minutes)"
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"error: this needs Python 3.11 or newer, and $(PYTHON) is {v.major}.{v.minor}: make PYTHON=python3.11 ...")'
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
-	@$(BIN)/uv pip install --quiet --python $(VENV) --require-hashes -r requirements/base.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV) --require-hashes -r requirements/base.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/torch.in $(addprefix --index-url ,$(TORCH_INDEX))
 	@touch $@
 
 $(VENV)/test.done: $(VENV)/base.done requirements/test.txt
-	@$(BIN)/uv pip install --quiet --python $(VENV) --require-hashes -r requirements/test.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(VENV) --require-hashes -r requirements/test.txt
 	@touch $@
 
 install: $(VENV)/base.done ## set up .venv only

@@ -2,8 +2,9 @@
 
 import os
 
-from flows.start import ask_loopback_directly, name_the_user, open_missing_streams
+from flows.start import ask_loopback_directly, name_the_user, open_missing_streams, write_no_bytecode
 
+write_no_bytecode()
 open_missing_streams()
 name_the_user()
 ask_loopback_directly()

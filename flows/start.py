@@ -22,6 +22,12 @@ def open_missing_streams() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
+def write_no_bytecode() -> None:
+    """Leave no .pyc behind, in this process and its stages: see `transformer/io/start.py`."""
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
 def name_the_user() -> None:
     """Set USER where the user id has no name, as in a container; HOME, where there is none; Prefect's, if it must.
 

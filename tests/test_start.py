@@ -90,3 +90,11 @@ def test_who_has_no_home_has_that_of_the_flow(needs: str) -> None:
 def test_prefect_is_at_home_here_where_nothing_can_be_written_to_the_users_home() -> None:
     code = "import flows; from prefect.settings import PREFECT_HOME; print(PREFECT_HOME.value())"
     assert python(code, HOME="/nonexistent") == f"{ROOT / '.prefect'}\n"
+
+
+@pytest.mark.parametrize("house", ["flows", "transformer", "tasks"])
+def test_nothing_is_compiled_into_a_folder_that_may_be_full(house: str) -> None:
+    """Half of a .pyc, as Python leaves it on a full disk, would end every later start."""
+    code = f"import {house}, os, sys; print(sys.dont_write_bytecode, os.environ['PYTHONDONTWRITEBYTECODE'])"
+    kept = {"PYTHONDONTWRITEBYTECODE": ""}
+    assert python(code, **kept).split() == ["True", "1"]

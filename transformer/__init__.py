@@ -15,7 +15,8 @@ Names of tensors end with their shapes, of which each letter is a size:
     L ids that the words of a sentence take in an output
 """
 
-from transformer.io.start import name_the_user, open_missing_streams
+from transformer.io.start import name_the_user, open_missing_streams, write_no_bytecode
 
+write_no_bytecode()
 open_missing_streams()
 name_the_user()

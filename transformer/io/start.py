@@ -20,6 +20,15 @@ def open_missing_streams() -> None:
         sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
+def write_no_bytecode() -> None:
+    """Leave no .pyc behind, in this process and those that it starts.
+
+    Where a disk is full, Python writes half of one and fails at it from then on. What is installed is compiled already.
+    """
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
 def name_the_user() -> None:
     """Set USER where this process's user id has no name, as in a container: libraries ask for it."""
     try:
